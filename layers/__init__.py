@@ -1,7 +1,7 @@
 """What a user writes: functions that append ops to the default program.
 
 The folders that begin with an underscore hold the layers by theme; the modules beside them carry Fluid's names.
-The table of `fluidio.names` says what `from fluidio.layers import *` gives.
+The table of `fluidio.names` lists what `from fluidio.layers import *` imports.
 """
 
 import sys as _sys

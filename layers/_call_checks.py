@@ -1,4 +1,4 @@
-"""What Fluid 1.8 checks of a layer's arguments together: shapes against each other, sizes against a layout."""
+"""Checks of Fluid 1.8 that involve several arguments of a layer: matching shapes, sizes that fit a layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fluidio.program import Variable
 
 __all__ = ["CALL_CHECKS"]
 
-CALL_CHECKS: dict[str, Callable[..., None]] = {}  # layer -> a function of its arguments, by name, that raises
+CALL_CHECKS: dict[str, Callable[..., None]] = {}  # layer -> a function that takes its arguments by name and raises
 
 
 def _checks(*layers: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -44,7 +44,7 @@ def _matmul(x: Variable, y: Variable, transpose_x: bool = False, transpose_y: bo
     _demand(
         left[-1] == right[-2] or -1 in (left[-1], right[-2]),
         AssertionError,
-        f"matmul: the width of X must be the height of Y after the transposes; {shapes}",
+        f"matmul: after transposing, X must have as many columns as Y has rows; {shapes}",
     )
     if len(left) > 2 and len(right) > 2:
         alike = all(a == b or a < 0 or b < 0 for a, b in zip(left[:-2], right))
@@ -89,7 +89,7 @@ def _resample(default: str, default_format: str) -> Callable[..., None]:
         _demand(not complete or layout in layouts, ValueError, f"data_format must be one of {layouts}, got {layout!r}")
         if isinstance(out_shape, (list, tuple)) and any(isinstance(size, Variable) for size in out_shape):
             plain = all(isinstance(size, (int, Variable)) for size in out_shape)
-            _demand(plain, AssertionError, f"out_shape must have ints and Variables, got {out_shape!r}")
+            _demand(plain, AssertionError, f"out_shape must hold ints and Variables, got {out_shape!r}")
 
     return check
 
@@ -109,7 +109,11 @@ def _prelu(x: Variable, mode: str, **_: object) -> None:
 
 @_checks("batch_norm")
 def _batch_norm(input: Variable, param_attr: object = None, bias_attr: object = None, **_: object) -> None:
-    _demand(param_attr is not False and bias_attr is not False, AssertionError, "batch_norm: an attribute is False")
+    _demand(
+        param_attr is not False and bias_attr is not False,
+        AssertionError,
+        "batch_norm: param_attr and bias_attr must not be False: its scale and shift are always parameters",
+    )
 
 
 @_checks("layer_norm")
@@ -121,8 +125,16 @@ def _layer_norm(
     bias_attr: object = None,
     **_: object,
 ) -> None:
-    _demand(param_attr is not False or not scale, AssertionError, "layer_norm: param_attr is False, scale is not")
-    _demand(bias_attr is not False or not shift, AssertionError, "layer_norm: bias_attr is False, shift is not")
+    _demand(
+        param_attr is not False or not scale,
+        AssertionError,
+        "layer_norm: param_attr=False leaves no parameter for the scale; pass scale=False to have none",
+    )
+    _demand(
+        bias_attr is not False or not shift,
+        AssertionError,
+        "layer_norm: bias_attr=False leaves no parameter for the shift; pass shift=False to have none",
+    )
 
 
 @_checks("diag_embed")
@@ -130,7 +142,7 @@ def _diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> 
     rank = len(input.shape)
     for name, dim in (("dim1", dim1), ("dim2", dim2)):
         _demand(abs(dim) <= rank, AssertionError, f"diag_embed: {name} is {dim}, beyond [{-rank - 1}, {rank}]")
-    text = f"diag_embed: dim1 and dim2 cannot be the same dim, got {dim1} and {dim2}"
+    text = f"diag_embed: dim1 ({dim1}) and dim2 ({dim2}) name the same dim"
     _demand(dim1 % (rank + 1) != dim2 % (rank + 1), AssertionError, text)
 
 
@@ -139,7 +151,7 @@ def _split(input: Variable, num_or_sections: object, dim: object = -1, **_: obje
     for name, given, kinds in (("num_or_sections", num_or_sections, (list, tuple)), ("dim", dim, (Variable,))):
         _demand(isinstance(given, (int, *kinds)), TypeError, f"split: {name} cannot be {given!r}")
     number = num_or_sections if isinstance(num_or_sections, int) else 2
-    _demand(number > 1, AssertionError, f"split: num_or_sections must be 2 or more, got {num_or_sections}")
+    _demand(number > 1, AssertionError, f"split: num_or_sections must be at least 2, got {num_or_sections}")
     if isinstance(input, Variable) and isinstance(dim, int):
         rank = len(input.shape)
         _demand(-rank <= dim < rank, IndexError, f"split: dim {dim} is not among the {rank} dims of {input.name}")
@@ -148,7 +160,7 @@ def _split(input: Variable, num_or_sections: object, dim: object = -1, **_: obje
 @_checks("assign")
 def _assign(input: object, output: object = None) -> None:
     doubles = isinstance(input, np.ndarray) and input.dtype == np.float64
-    _demand(not doubles, TypeError, "assign: an array must be of bool, float32, int32 or int64, got float64")
+    _demand(not doubles, TypeError, "assign: an array must have dtype bool, float32, int32 or int64, got float64")
 
 
 @_checks("fill_constant")
@@ -162,7 +174,7 @@ def _fill_constant(
 
 @_checks("create_parameter")
 def _create_parameter(shape: Sequence[object], **_: object) -> None:
-    _demand(all(map(_whole, shape)), TypeError, f"create_parameter: shape must have ints, got {shape!r}")
+    _demand(all(map(_whole, shape)), TypeError, f"create_parameter: shape must hold ints, got {shape!r}")
 
 
 @_checks("linspace")
@@ -184,7 +196,7 @@ def _crop_tensor(x: Variable, shape: object = None, **_: object) -> None:
 @_checks("locality_aware_nms")
 def _locality_aware_nms(bboxes: Variable, scores: Variable, **_: object) -> None:
     shape = scores.shape
-    text = f"locality_aware_nms: scores must have shape [N, 1, M], they have {list(shape)}"
+    text = f"locality_aware_nms: scores must have shape [N, 1, M], got {list(shape)}"
     _demand(len(shape) == 3 and shape[1] == 1, AssertionError, text)
 
 
@@ -194,7 +206,7 @@ def _multi_box_head(
 ) -> None:
     if isinstance(inputs, (list, tuple)) and len(inputs) <= 2:
         given = min_sizes is not None and max_sizes is not None and len(min_sizes) == len(max_sizes) == len(inputs)
-        _demand(given, AssertionError, "multi_box_head: with two inputs or fewer, give min_sizes and max_sizes of each")
+        _demand(given, AssertionError, "multi_box_head: with one or two feature maps, pass min_sizes and max_sizes")
 
 
 @_checks("nce")
@@ -213,4 +225,4 @@ def _trace(input: Variable, dim1: int = 0, dim2: int = 1, **_: object) -> None:
 
 @_checks("clamp")
 def _clamp(input: object, min: object = None, max: object = None, **_: object) -> None:
-    _demand(min is not None or max is not None, AssertionError, "clamp: either min or max must be given")
+    _demand(min is not None or max is not None, AssertionError, "clamp: give min, max or both")

@@ -1,4 +1,4 @@
-"""What Fluid 1.8 checks when a layer is called, from one table: argument types and dtypes. Older eras check nothing."""
+"""Fluid 1.8's checks of argument types and dtypes when a layer is called, from one table. Older eras check nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -70,10 +70,10 @@ class _Check:
 
 
 def add_checks(modules: Iterable[ModuleType], names: Iterable[str] | None = None) -> None:
-    """Put the checks in front of the layers of some modules; a layer stays one function wherever it is shown.
+    """Wrap layers of some modules in their checks; a layer that several modules export stays one function.
 
     Args:
-        names: the layers to check; all of the table if None.
+        names: the layers to check; all in the table if None.
     """
     known = {name: _table().get(name, ()) for name in {**_table(), **value_checks(), **CALL_CHECKS}}
     chosen = known if names is None else {name: known[name] for name in names}
@@ -129,7 +129,7 @@ def _checked(name: str, layer: Callable[..., object], checks: tuple[_Check, ...]
         plain = [_as_number(value) if i in numbers else value for i, value in enumerate(args)]
         return layer(*plain, **{key: _as_number(v) if key in named else v for key, v in options.items()})
 
-    # inspect.getargspec and getfullargspec do not look behind functools.wraps.
+    # inspect.getargspec and getfullargspec do not follow functools.wraps.
     check_and_call.__dict__.update(__signature__=signature, _checks=checks)
     return check_and_call
 
@@ -139,16 +139,16 @@ def _is_number(parameter: inspect.Parameter) -> bool:
 
 
 def _as_number(value: object) -> object:
-    """Return the number in an array of one element, which stood for it until NumPy 2.4; anything else as it is."""
+    """Return the number in a one-element array, which NumPy accepted as a number until 2.4; anything else unchanged."""
     if type(value) is not np.ndarray or value.size != 1:
         return value
-    # A number of NumPy that is no Python float, as the array is none: what Fluid 1.8 makes of one, attributes know.
+    # A NumPy number, not a Python float, as the array is none either: attributes convert it as Fluid 1.8 does.
     return np.longdouble(value.item()) if value.dtype.kind == "f" and era().checks_layer_arguments else value.item()
 
 
 @functools.cache
 def _table() -> dict[str, tuple[_Check, ...]]:
-    text = resources.files("fluidio.layers").joinpath("_checks.txt").read_text("utf-8")
+    text = Path(__file__).with_name("_checks.txt").read_text("utf-8")
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {layer: tuple(map(_parse, words)) for layer, *words in rows}
 

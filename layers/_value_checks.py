@@ -1,4 +1,4 @@
-"""What Fluid 1.8 checks of the values of a layer's arguments, from one table: sizes, words, flags."""
+"""Fluid 1.8's checks of the values of a layer's arguments, from one table: sizes, keywords, flags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ _TYPES: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class ValueCheck:
-    """One argument: the rule its value must follow, and the error if it does not."""
+    """One argument: the rule for its value, and the error if the value breaks it."""
 
     argument: str
     rule: str
@@ -49,7 +49,7 @@ class ValueCheck:
 
     @property
     def comes_first(self) -> bool:
-        """Return whether this check is made before those of types."""
+        """Return whether this check precedes those of types."""
         return self.rule in _FIRST
 
     def __call__(self, layer: str, value: object) -> None:
@@ -58,7 +58,7 @@ class ValueCheck:
 
 
 def _items(value: object) -> list[Any]:
-    """Return the numbers of a list, without what stands for a tensor."""
+    """Return the numbers of a list, without Variables."""
     return [v for v in value if not isinstance(v, Variable)] if isinstance(value, (list, tuple)) else []
 
 
@@ -67,7 +67,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _ints(count: int) -> Rule:
-    """Return the rule of a number for each dim: one int, or a list of so many."""
+    """Return the rule for one number per dim: an int, or a list with one for each."""
 
     def accepts(value: object) -> bool:
         if isinstance(value, int):
@@ -80,7 +80,7 @@ def _ints(count: int) -> Rule:
 
 
 def _pads(count: int) -> Rule:
-    """Return the rule of paddings: a word, a number for each side, or pairs for all dims of the input."""
+    """Return the rule for paddings: a keyword, a number for each side, or pairs for all dims of the input."""
     plain = _ints(count)
 
     def accepts(value: object) -> bool:
@@ -175,12 +175,12 @@ _TEXTS = {
     "integers": "integers or Variables",
     "ints2": "an int, or a list of length 2",
     "ints3": "an int, or a list of length 3",
-    "no_list": "a Variable, no list",
+    "no_list": "a Variable, not a list",
     "no_array": "a Variable (only dygraph took arrays)",
     "no_bool": "a number",
-    "no_constant_bool": "of another dtype than bool, or have stop_gradient=False",
-    "not_empty": "a list that is not empty",
-    "not_false": "an attribute, it cannot be False here",
+    "no_constant_bool": "of a dtype other than bool, or have stop_gradient=False",
+    "not_empty": "a list of at least one entry",
+    "not_false": "an attribute: False is not possible here",
     "not_negative": "0 or more",
     "paddings_of_ints": "an int, or a list of 2 or 4 ints",
     "pads2": "'SAME', 'VALID', an int, or a list of length 2 or 4",
@@ -202,7 +202,7 @@ _TEXTS = {
 @functools.cache
 def value_checks() -> dict[str, tuple[ValueCheck, ...]]:
     """Return the checks of each layer."""
-    text = resources.files("fluidio.layers").joinpath("_values.txt").read_text("utf-8")
+    text = Path(__file__).with_name("_values.txt").read_text("utf-8")
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {layer: tuple(map(_parse, words)) for layer, *words in rows}
 

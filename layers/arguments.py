@@ -1,4 +1,4 @@
-"""What layer functions do with their arguments: shapes with Variables in them, one number for every dim."""
+"""Handle layers' arguments: shapes that contain Variables, one number for all dims."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _WARNED: set[tuple[str, str]] = set()
 
 
 def warn_ignored(layer: str, keyword: str) -> None:
-    """Warn, once for each layer and keyword, that an argument of older versions has no effect."""
+    """Warn once for each layer and keyword that an argument of older versions has no effect."""
     if (layer, keyword) not in _WARNED:
         _WARNED.add((layer, keyword))
         warnings.warn(f"{layer}: {keyword} has no effect", stacklevel=3)
 
 
 def warn_like_fluid(layer: str, what: str) -> None:
-    """Warn, once for each layer, that an argument has no effect because it has none in Fluid 1.8.5."""
+    """Warn once for each layer that an argument has no effect because it has none in Fluid 1.8.5."""
     if (layer, "") not in _WARNED:
         _WARNED.add((layer, ""))
-        warnings.warn(f"{layer}: as in Fluid 1.8.5, {what}", stacklevel=3)
+        warnings.warn(f"{layer}: like Fluid 1.8.5, {what}", stacklevel=3)
 
 
 def check_variable(layer: str, name: str, value: object) -> Variable:
-    """Return a layer's argument if it is a Variable, in 1.8 also the one of a list; TypeError otherwise."""
+    """Return a layer's argument if it is a Variable (in 1.8, or a list of one); TypeError otherwise."""
     if isinstance(value, list) and era().checks_layer_arguments and all(isinstance(v, Variable) for v in value):
         if len(value) > 1:
-            raise ValueError(f"{layer}: {name} expects only one input, but {len(value)} are given")
+            raise ValueError(f"{layer}: {name} takes one Variable, got {len(value)}")
         value = value[0] if value else None
     if not isinstance(value, Variable):
         raise TypeError(f"{layer}: {name} must be a Variable, got {type(value).__name__}")
@@ -46,9 +46,9 @@ def check_variable(layer: str, name: str, value: object) -> Variable:
 
 
 def check_part(layer: str, name: str, value: object) -> Variable:
-    """Return a part of a layer's argument that is a list of Variables; TypeError for anything but a Variable."""
+    """Return an element of an argument that is a list of Variables; TypeError if it is not a Variable."""
     if not isinstance(value, Variable):
-        raise TypeError(f"{layer}: {name} must be a list of Variables, got one of {type(value).__name__}")
+        raise TypeError(f"{layer}: {name} must be a list of Variables, but one entry is {type(value).__name__}")
     return value
 
 
@@ -66,7 +66,7 @@ def per_dim(value: Any, dims: int, what: str) -> list[int]:
 
 
 def as_list(values: object) -> Any:
-    """Return a list of what holds several numbers; the op refuses anything else, and numbers of another type."""
+    """Return a sequence of numbers as a list; the op refuses anything else, and numbers of another type."""
     return list(values) if isinstance(values, (list, tuple, range, np.ndarray)) and np.ndim(values) else values
 
 
@@ -80,7 +80,7 @@ def plain_dims(values: Sequence[Any]) -> list[int]:
 
 
 def dims_as_variables(helper: LayerHelper, values: Sequence[Any], dtype: str = "int32") -> list[Variable]:
-    """Return a shape as a list of one-element Variables, constants made for the plain numbers."""
+    """Return a shape as a list of one-element Variables; plain numbers become constants."""
     from fluidio.layers._create.tensors import fill_constant
 
     found = []
@@ -103,14 +103,14 @@ def as_int32(dims: Variable) -> Variable:
 
 
 def dims_as_int32(values: Sequence[Any]) -> list[Variable]:
-    """Return a shape as one-element Variables of int32: `fill_constant` and `gaussian_random` take it so."""
+    """Return a shape as one-element int32 Variables, as `fill_constant` and `gaussian_random` require."""
     from fluidio.layers._create.tensors import fill_constant
 
     return [as_int32(v) if isinstance(v, Variable) else fill_constant([1], "int32", v, force_cpu=True) for v in values]
 
 
 def apply(helper: LayerHelper, op_type: str, x: Variable, attrs: Attrs | None = None) -> Variable:
-    """Append an op with one input and one output "Out", and return that."""
+    """Append an op with one input and one output "Out"; return the output."""
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type=op_type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
     return out

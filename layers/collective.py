@@ -22,7 +22,7 @@ def _append(op_type: str, x: Variable, out: Variable | None, attrs: Attrs) -> Va
 
 def _check_kind(reduce_type: object) -> None:
     if reduce_type not in _KINDS:
-        raise TypeError(f"reduce type can only be {'|'.join(_KINDS)}, got {reduce_type!r}")
+        raise TypeError(f"reduce_type must be one of {', '.join(_KINDS)}, got {reduce_type!r}")
 
 
 def _allreduce(x: Variable, out: Variable | None = None, reduce_type: str = "sum", sync_mode: bool = False) -> Variable:
@@ -32,7 +32,7 @@ def _allreduce(x: Variable, out: Variable | None = None, reduce_type: str = "sum
 
 
 def _broadcast(x: Variable, root: int, sync_mode: bool = False) -> Variable:
-    """Set x to what trainer `root` has."""
+    """Set x to the value of trainer `root`."""
     return _append("broadcast", x, x, {"root": root, "sync_mode": sync_mode})
 
 
@@ -45,12 +45,12 @@ def _c_allreduce(
 
 
 def _c_broadcast(x: Variable, root: int = 0, ring_id: int = 0, use_calc_stream: bool = False) -> Variable:
-    """Set x to what trainer `root` has."""
+    """Set x to the value of trainer `root`."""
     return _append("c_broadcast", x, x, {"root": root, "ring_id": ring_id, "use_calc_stream": use_calc_stream})
 
 
 def _c_allgather(x: Variable, nranks: int, ring_id: int = 0, use_calc_stream: bool = False) -> Variable:
-    """Return the rows of all trainers, one behind the other."""
+    """Return the rows of all trainers, joined in order."""
     attrs = {"nranks": nranks, "ring_id": ring_id, "use_calc_stream": use_calc_stream}
     return _append("c_allgather", x, None, attrs)
 
@@ -58,9 +58,9 @@ def _c_allgather(x: Variable, nranks: int, ring_id: int = 0, use_calc_stream: bo
 def _c_reducescatter(x: Variable, nranks: int, ring_id: int = 0, use_calc_stream: bool = False) -> Variable:
     """Return this trainer's share of the rows of the sum over all trainers."""
     if not isinstance(x, Variable):
-        raise TypeError("x must be a Variable")
+        raise TypeError(f"_c_reducescatter: x must be a Variable, got {type(x).__name__}")
     if x.shape[0] > 0 and x.shape[0] % nranks:
-        raise ValueError(f"x.shape[0]({x.shape[0]}) cannot be evenly divided by nranks({nranks})")
+        raise ValueError(f"_c_reducescatter: the {x.shape[0]} rows of x cannot be divided among {nranks} trainers")
     attrs = {"nranks": nranks, "ring_id": ring_id, "use_calc_stream": use_calc_stream}
     return _append("c_reducescatter", x, None, attrs)
 

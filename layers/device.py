@@ -1,4 +1,4 @@
-"""Places as seen from a program (2018), and the loop over them."""
+"""Places as a variable of a program (2018), and the loop over them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["ParallelDo", "get_places"]
 
 
 def get_places(device_count: int | None = None, device_type: str | None = None) -> list[int]:
-    """Return the places that ParallelDo spreads over: one.
+    """Return the places that ParallelDo uses: one.
 
-    Fluid: a variable with all devices of the machine.
+    Fluid: a variable that lists all devices of the machine.
     """
     return [0]
 
@@ -23,8 +23,8 @@ def get_places(device_count: int | None = None, device_type: str | None = None) 
 class ParallelDo:
     """Run the body once, on the whole batch.
 
-    Fluid (until 0.14): the batch was split over several devices and the results joined. The numbers are the same up
-    to batch statistics; a warning says so.
+    Fluid (until 0.14): the batch was split over several devices and the results joined. The numbers are the same
+    except for batch statistics; a warning says so.
     """
 
     def __init__(self, places: object, use_nccl: bool = False, name: str | None = None) -> None:
@@ -36,7 +36,7 @@ class ParallelDo:
         yield
 
     def read_input(self, var: Variable) -> Variable:
-        """Return the input itself: the share of the one place."""
+        """Return the input itself: the only place gets all of it."""
         return var
 
     def write_output(self, var: Variable) -> None:

@@ -1,4 +1,4 @@
-"""Distributions as variables of a program: sample, entropy, log_prob, kl_divergence."""
+"""Distributions over variables of a program: sample, entropy, log_prob, kl_divergence."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Distribution:
     """Base class."""
 
     def sample(self, *args: Any, **options: Any) -> Variable:
-        raise NotImplementedError(f"{type(self).__name__} cannot be sampled in a program")
+        raise NotImplementedError(f"{type(self).__name__} does not support sample()")
 
     def entropy(self) -> Variable:
-        raise NotImplementedError(f"{type(self).__name__} has no entropy here")
+        raise NotImplementedError(f"{type(self).__name__} does not support entropy()")
 
     def kl_divergence(self, other: Any) -> Variable:
-        raise NotImplementedError(f"{type(self).__name__} has no KL divergence here")
+        raise NotImplementedError(f"{type(self).__name__} does not support kl_divergence()")
 
     def log_prob(self, value: Variable) -> Variable:
-        raise NotImplementedError(f"{type(self).__name__} has no log_prob here")
+        raise NotImplementedError(f"{type(self).__name__} does not support log_prob()")
 
 
 def _as_variables(**values: object) -> list[Variable]:
-    """Return Variables of float32 for numbers, lists and arrays, broadcast against each other."""
+    """Return float32 Variables for numbers, lists and arrays, broadcast against each other."""
     for name, value in values.items():
         if not isinstance(value, (int, float, list, tuple, np.ndarray)):
             raise TypeError(f"{name} must be a number, a list, an array or a Variable, got {type(value).__name__}")
@@ -79,7 +79,7 @@ class _TwoParameters(Distribution):
     def __init__(self, first: object, second: object, names: tuple[str, str]) -> None:
         given = [isinstance(value, Variable) for value in (first, second)]
         if any(given) and not all(given) and era().checks_layer_arguments:
-            raise ValueError(f"if one of {names[0]} and {names[1]} is a Variable, both should be Variables")
+            raise ValueError(f"{names[0]} and {names[1]} must both be Variables, or both numbers")
         self.batch_size_unknown = all(given)
         self.all_arg_is_float = all(isinstance(value, (int, float)) for value in (first, second))
         if any(given):
@@ -95,7 +95,7 @@ class _TwoParameters(Distribution):
         if -1 not in total.shape:
             drawn: Variable = draw(whole, seed=seed)
             return drawn
-        # The batch is known at run time only: take it from the parameters, in front, where it can be copied from.
+        # The batch is known only at run time: take it from the parameters' first dim, where it can be copied from.
         columns = [-1, *shape, *total.shape[1:]]
         rows: Variable = draw_like(total, columns, seed=seed)
         axes = [*range(1, len(shape) + 1), 0, *range(len(shape) + 1, len(columns))]
@@ -105,26 +105,27 @@ class _TwoParameters(Distribution):
         return reshape(out, list(shape)) if self.all_arg_is_float else out
 
     def _zeros(self, sizes: Sequence[int]) -> Variable:
-        """Return zeros of this shape; a batch is taken from the parameters when the program runs."""
+        """Return zeros of this shape; the batch size comes from the parameters at run time."""
         return fill_constant_batch_size_like(self._first + self._second, list(sizes), self._first.dtype, 0.0)
 
     def _mixed(self, shape: Sequence[int]) -> None:
         if len(shape) and -1 in (*self._first.shape, *self._second.shape):
             _warn_once(
-                f"{type(self).__name__}.sample: Fluid 1.8.5 draws the samples of a row side by side and reshapes, "
-                "which mixes rows, and so does fluidio; sample(..., right_samples=True) keeps them apart"
+                f"{type(self).__name__}.sample: like Fluid 1.8.5, fluidio draws the samples of a row side by "
+                "side and then reshapes them, which mixes rows; sample(..., right_samples=True) keeps rows "
+                "apart"
             )
 
 
 def _moved(drawn: Variable, scale: Variable, shift: Variable) -> Variable:
-    """Return drawn scale + shift, the parameters at the last dims (an operator would put a batch at the first)."""
+    """Return drawn * scale + shift, aligning parameters with the last dims (operators align a batch with the first)."""
     return elementwise_add(elementwise_mul(drawn, scale, axis=-1), shift, axis=-1)
 
 
 class Uniform(_TwoParameters):
     """Uniform in [low, high).
 
-    Fluid: samples of numbers and arrays lie in [low - (high - low), high), and so they do here, with a warning.
+    Fluid: samples for numbers and arrays lie in [low - (high - low), high). The same happens here, with a warning.
     """
 
     def __init__(self, low: object, high: object) -> None:
@@ -132,7 +133,7 @@ class Uniform(_TwoParameters):
         self.low, self.high = self._first, self._second
 
     def sample(self, shape: Sequence[int], seed: int = 0, *, right_samples: bool = False) -> Variable:
-        """Return a sample of shape + the parameters' shape; `right_samples` are within the interval, row by row."""
+        """Return a sample of shape + the parameters' shape; `right_samples` keeps it in the interval, row by row."""
         if right_samples:
             drawn = self._right(
                 shape,
@@ -149,8 +150,8 @@ class Uniform(_TwoParameters):
             like = uniform_random_batch_size_like(zeros_, list(zeros_.shape), min=0.0, max=1.0, seed=seed)
             return reshape(like * (zeros_ + self.high - self.low) + self.low, whole)
         _warn_once(
-            "Uniform.sample: Fluid 1.8.5 draws from [low - (high - low), high), and so does fluidio; "
-            "sample(..., right_samples=True) draws from [low, high)"
+            "Uniform.sample: like Fluid 1.8.5, fluidio draws from [low - (high - low), high); sample(..., "
+            "right_samples=True) draws from [low, high)"
         )
         drawn = uniform_random(whole, seed=seed)
         width = zeros(whole, self.low.dtype) + (self.high - self.low)
@@ -167,7 +168,7 @@ class Uniform(_TwoParameters):
 
 
 class Normal(_TwoParameters):
-    """Normal with mean `loc` and deviation `scale`."""
+    """Normal with mean `loc` and standard deviation `scale`."""
 
     def __init__(self, loc: object, scale: object) -> None:
         super().__init__(loc, scale, ("loc", "scale"))
@@ -218,7 +219,7 @@ class Normal(_TwoParameters):
 
 
 class Categorical(Distribution):
-    """Classes with unnormalised log probabilities in the last dimension."""
+    """Classes with unnormalised log probabilities along the last dim."""
 
     def __init__(self, logits: object) -> None:
         self.logits = logits if isinstance(logits, Variable) else _as_variables(logits=logits)[0]
@@ -237,7 +238,7 @@ class Categorical(Distribution):
 
     def kl_divergence(self, other: Categorical) -> Variable:
         if not isinstance(other, Categorical):
-            raise TypeError(f"kl_divergence of a Categorical takes another one, got {type(other).__name__}")
+            raise TypeError(f"kl_divergence of a Categorical takes another Categorical, got {type(other).__name__}")
         shifts = [self._shifted(), other._shifted()]
         exponentials = [exp(shift) for shift in shifts]
         totals = [reduce_sum(one, dim=-1, keep_dim=True) for one in exponentials]
@@ -252,14 +253,14 @@ class MultivariateNormalDiag(Distribution):
     def __init__(self, loc: object, scale: object) -> None:
         given = [isinstance(value, Variable) for value in (loc, scale)]
         if any(given) and not all(given) and era().checks_layer_arguments:
-            raise ValueError("if one of loc and scale is a Variable, both should be Variables")
+            raise ValueError("loc and scale must both be Variables, or both arrays")
         if not any(given):
             loc, scale = _as_variables(loc=loc, scale=scale)
         self.loc = loc if isinstance(loc, Variable) else _as_variables(loc=loc)[0]
         self.scale = scale if isinstance(scale, Variable) else _as_variables(scale=scale)[0]
 
     def _units(self, value: Variable) -> tuple[Variable, Variable]:
-        """Return a matrix of ones and the unit matrix."""
+        """Return a matrix of ones and the identity matrix."""
         whole = ones(list(value.shape), self.loc.dtype)
         return whole, diag(ones([value.shape[0]], self.loc.dtype))
 
@@ -279,7 +280,7 @@ class MultivariateNormalDiag(Distribution):
     def kl_divergence(self, other: MultivariateNormalDiag) -> Variable:
         """Return the divergence. Fluid: where `loc` was broadcast to a matrix, it is a matrix of copies."""
         if not isinstance(other, MultivariateNormalDiag):
-            raise TypeError(f"kl_divergence takes another MultivariateNormalDiag, got {type(other).__name__}")
+            raise TypeError(f"kl_divergence of a MultivariateNormalDiag takes another one, got {type(other).__name__}")
         trace = reduce_sum(self._inverse(other.scale) * self.scale)
         weighted = matmul(other.loc - self.loc, self._inverse(other.scale))
         distance = matmul(weighted, other.loc - self.loc)

@@ -1,4 +1,4 @@
-"""Where data enter a program: `data` for feeding, reader ops for files, `py_reader` for generators."""
+"""How data enter a program: `data` for feeding, reader ops for files, `py_reader` for generators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def data(
     type: VarType = VarType.LOD_TENSOR,
     stop_gradient: bool = True,
 ) -> Variable:
-    """Declare a variable to be fed; a batch dimension of -1 is put in front unless the shape has a -1 already."""
+    """Declare a variable to be fed; a batch dim of -1 is prepended unless the shape already has a -1."""
     dims = [-1 if d is None else to_dim(d) for d in shape]
     if append_batch_size and all(d >= 0 for d in dims):
         dims = [-1, *dims]
@@ -58,16 +58,17 @@ def data(
             type=type,
             stop_gradient=stop_gradient,
             lod_level=lod_level,
+            persistable=False,
             is_data=True,
         )
     )
 
 
-# -- sources: made by the startup program -------------------------------------------------------------------------
+# -- sources: created by the startup program ----------------------------------------------------------------------
 
 
 def _source(op: str, stem: str, shapes: Any, lod_levels: Any, dtypes: Any, attrs: Attrs) -> Variable:
-    """Append an op that makes a reader to the startup program and declare the reader in both programs."""
+    """Append an op that creates a reader to the startup program, and declare the reader in both programs."""
     name = unique_name.generate(stem)
     shapes = [tuple(int(d) for d in shape) for shape in shapes]
     kinds = [to_vartype(dtype) for dtype in dtypes]
@@ -107,7 +108,7 @@ def open_recordio_file(
     Args:
         filename: the file; opened when the startup program runs.
         shapes, lod_levels, dtypes: one entry for each tensor of a record. Fluid: the data in the file win.
-        pass_num: how often the file is read in one epoch.
+        pass_num: how many times the file is read in one epoch.
         for_parallel: makes no difference: every reader here may be read by several threads.
 
     Example:
@@ -150,25 +151,25 @@ def open_files(
 
     The order of the records is a function of the files, the seed and the epoch, never of threads or speed:
     with `thread_num=1` or `is_test=True` file after file in list order, otherwise a chunk of each file in turn.
-    Fluid: with threads, records came as they were ready, in another order each time.
+    Fluid: with threads, records came as they were ready, in a different order each time.
 
     Args:
         filenames: the files; all are opened when the startup program runs.
         shapes, lod_levels, dtypes: one entry for each tensor of a record. Fluid: the data in the files win.
         thread_num: threads that read and decode.
-        buffer_size: records to read ahead, in whole chunks: one of each file at most, four more than threads at least.
-        pass_num: how often the files are read in one epoch.
+        buffer_size: records to read ahead, in whole chunks: at most one of each file, at least four more than threads.
+        pass_num: how many times the files are read in one epoch.
         is_test: file after file.
-        for_parallel: the 8th argument until 0.14, where it stands for is_test; makes no difference.
-        shuffle_files: another order of the files in each epoch.
+        for_parallel: until 0.14 the 8th positional argument, in place of is_test; makes no difference.
+        shuffle_files: use a different file order in each epoch.
         seed: for `shuffle_files`; the program's random_seed by default.
-        deterministic: False gives out records as they are ready.
-        trainers, trainer_id: divide the records among trainers: in every step each takes a part of the next
+        deterministic: False delivers records as they become ready.
+        trainers, trainer_id: divide the records among trainers: in every step each gets a part of the next
             `trainers * batch_size` records. All have the same number of steps, every record is read once in an epoch,
-            and another number of trainers can go on in the middle of an epoch (`state_dict`). trainers="env" takes both
-            from the environment. By default every file given is read.
-        join: records at the end of an epoch that are too few for all trainers make a step of their own, in which those
-            who have one train; the others reach the end, and wait for them in the first step of the next epoch.
+            and a different number of trainers can resume in the middle of an epoch (`state_dict`). trainers="env" takes
+            both from the environment. By default all given files are read.
+        join: if the last records of an epoch are too few for all trainers, those that have one train one more step;
+            the others reach the end, and wait for them in the first step of the next epoch.
     """
     if era().open_files_eighth_is_for_parallel:
         is_test = None  # the 8th positional argument was for_parallel
@@ -205,11 +206,16 @@ def _trainer_share(
     if trainers == "env":
         trainer_id, trainers = trainer_count()
     if not isinstance(trainers, int) or trainers < 1:
-        raise ValueError(f"open_files: trainers={trainers!r}: expected a number, or 'env'")
+        raise ValueError(f"open_files: trainers must be a number or 'env', got {trainers!r}")
     if trainer_id is None or not 0 <= trainer_id < trainers:
-        raise ValueError(f"open_files: trainer_id={trainer_id} of {trainers} trainers: expected 0 to {trainers - 1}")
+        raise ValueError(
+            f"open_files: with {trainers} trainers, trainer_id must lie in 0 ... {trainers - 1}, got {trainer_id}"
+        )
     if not deterministic:
-        raise ValueError("open_files: deterministic=False has another order on every trainer; records would be lost")
+        raise ValueError(
+            "open_files: deterministic=False cannot be combined with trainers=: every trainer would see "
+            "another order, and records would be lost"
+        )
     return trainers, trainer_id, join
 
 
@@ -222,9 +228,9 @@ def random_data_generator(
     *,
     seed: int | None = None,
 ) -> Variable:
-    """Make uniform random float32 tensors without end, for tests of speed.
+    """Produce endless uniform random float32 tensors, for speed tests.
 
-    Fluid: the numbers were never the same; here they follow from `seed` (the program's random_seed by default).
+    Fluid: the numbers were never the same; here they depend on `seed` (the program's random_seed by default).
     """
     names = ("min", "max") if era().random_generator_min_max else ("low", "high")
     attrs = {names[0]: float(low), names[1]: float(high), "seed": _seed(seed)}
@@ -248,7 +254,7 @@ def _seed(seed: int | None) -> int:
 def _decorate(op: str, reader: Variable, attrs: Attrs, name: str | None = None) -> Variable:
     """Put a reader on top of another one, in the main program."""
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
-        raise TypeError(f"{op}: expected a reader (the result of open_files, py_reader, ...), got {reader!r}")
+        raise TypeError(f"{op}: expected a reader (from open_files, py_reader, ...), got {reader!r}")
     block = default_main_program().current_block()
     new = block.create_var(name=name or unique_name.generate(op), type=VarType.READER, persistable=True)
     new.stop_gradient = True
@@ -277,12 +283,12 @@ def _keep_methods(new: Variable, reader: Variable) -> None:
 
 
 def _decorate_both(op: str, reader: Variable, attrs: Attrs) -> Variable:
-    """Put a reader on top of another one in both programs: the startup program makes it, the main one finds it."""
+    """Put a reader on top of another one in both programs: the startup program creates it, the main one finds it."""
     name = unique_name.generate(op)
     startup = default_startup_program().current_block()
     if not startup.has_var_recursive(reader.name):
         raise EnforceNotMet(
-            f"{op}: the reader {reader.name} is made by the main program; decorate the source itself instead"
+            f"{op}: the reader {reader.name} is created by the main program; decorate its source instead"
         )
     variable = startup.create_var(name=name, type=VarType.READER, persistable=True)
     startup.append_op(type=op, inputs={"UnderlyingReader": [reader.name]}, outputs={"Out": [variable]}, attrs=attrs)
@@ -290,9 +296,9 @@ def _decorate_both(op: str, reader: Variable, attrs: Attrs) -> Variable:
 
 
 def shuffle(reader: Variable, buffer_size: int, *, seed: int | None = None) -> Variable:
-    """Shuffle each `buffer_size` records in a row among themselves; every epoch has another order.
+    """Shuffle each run of `buffer_size` records separately, in a different order each epoch.
 
-    Fluid: the order was never the same; here it follows from `seed` (the program's random_seed by default) and epoch.
+    Fluid: the order was never the same; here it depends on `seed` (the program's random_seed by default) and epoch.
     """
     return _decorate("create_shuffle_reader", reader, {"buffer_size": int(buffer_size), "seed": _seed(seed)})
 
@@ -300,9 +306,9 @@ def shuffle(reader: Variable, buffer_size: int, *, seed: int | None = None) -> V
 def batch(reader: Variable, batch_size: int, *, drop_last: bool | None = None) -> Variable:
     """Stack `batch_size` records into one batch; LoDs are merged.
 
-    Fluid: the short last batch was delivered until 0.14 and dropped from 0.15 on; `drop_last` decides, the era by
-    default. It counts records: a record that holds 32 rows counts as one. LoDs of records with several sequences were
-    merged wrongly; a strict era does so again.
+    Fluid: a short last batch was delivered until 0.14 and dropped from 0.15 on; `drop_last` decides, the era by
+    default. Records are counted, not rows: a record of 32 rows counts as one. LoDs of records with several sequences
+    were merged wrongly; a strict era does so again.
     """
     drop = not era().keep_leftover_batch if drop_last is None else bool(drop_last)
     attrs: dict[str, Any] = {"batch_size": int(batch_size), "discard_leftover": drop}
@@ -310,12 +316,12 @@ def batch(reader: Variable, batch_size: int, *, drop_last: bool | None = None) -
     if share is not None:
         attrs["trainers"], attrs["trainer_id"], attrs["join"] = share
     new = _decorate("create_batch_reader", reader, attrs)
-    new.trainer_share = None  # from here on every trainer has its own records
+    new.trainer_share = None  # from here on each trainer has its own records
     return new
 
 
 def double_buffer(reader: Variable, place: Any = None, name: str | None = None) -> Variable:
-    """Read ahead in a thread, and bring the data to the device.
+    """Read ahead in a thread and copy the data to the device.
 
     Args:
         place: 'cpu', 'cuda:0' or a Place; the executor's place by default.
@@ -334,16 +340,18 @@ def _place(place: PlaceLike) -> str:
     kind, _, number = text.partition(":")
     if text in ("CPU", "AUTO") or (kind == "CUDA" and number.isdigit() and int(number) < 128):
         return text
-    raise EnforceNotMet(f"double_buffer: place is {place!r}; give 'cpu', 'cuda:0', fluid.CPUPlace() or CUDAPlace(0)")
+    raise EnforceNotMet(
+        f"double_buffer: place must be 'cpu', 'cuda:0', fluid.CPUPlace() or fluid.CUDAPlace(0), got {place!r}"
+    )
 
 
 def multi_pass(reader: Variable, pass_num: int) -> Variable:
-    """Read the reader below `pass_num` times in one epoch."""
+    """Read the reader below `pass_num` times per epoch."""
     return _decorate_both("create_multi_pass_reader", reader, {"pass_num": int(pass_num)})
 
 
 def parallel(reader: Variable) -> Variable:
-    """Let several threads read one reader (until Fluid 0.14); every reader here can be."""
+    """Let several threads share one reader (until Fluid 0.14); every reader here supports that."""
     return _decorate_both("create_threaded_reader", reader, {})
 
 
@@ -351,13 +359,13 @@ def parallel(reader: Variable) -> Variable:
 
 
 def read_file(reader: Variable | None = None, *, file_obj: Variable | None = None) -> Any:
-    """Append the op that takes the next item; return its variable, or a list of them.
+    """Append the op that reads the next item; return its variable, or a list of them.
 
     `exe.run` raises `fluid.core.EOFException` when the epoch is over; `reader.reset()` begins the next one.
     """
     reader = file_obj if reader is None else reader
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
-        raise TypeError(f"read_file takes a reader (the result of open_files, py_reader, batch, ...), got {reader!r}")
+        raise TypeError(f"read_file: expected a reader (from open_files, py_reader, batch, ...), got {reader!r}")
     if reader.trainer_share is not None:
         attrs: dict[str, Any] = dict(zip(("trainers", "trainer_id", "join"), reader.trainer_share))
         reader = _decorate("create_share_reader", reader, attrs)

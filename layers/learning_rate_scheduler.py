@@ -1,4 +1,4 @@
-"""Learning rates that change with the steps: ops in the program that compute the rate from a step counter."""
+"""Learning rate schedules: ops in the program that compute the rate from a step counter."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def polynomial_decay(
     power: float = 1.0,
     cycle: bool = False,
 ) -> Variable:
-    """From lr down to end_learning_rate as (1 - t / decay_steps)^power; `cycle` begins again with longer steps."""
+    """From lr down to end_learning_rate as (1 - t / decay_steps)^power; `cycle` restarts with longer periods."""
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter()
         if cycle:
             rounds = _apply("ceil", step / decay_steps)
             zero, one = fill_constant([1], "float32", 0.0), fill_constant([1], "float32", 1.0)
             with Switch() as switch, switch.case(step == zero):
-                _assign(one, rounds)  # t = 0 counts as the first round
+                _assign(one, rounds)  # t = 0 is in the first cycle
             left = 1 - step / (decay_steps * rounds)
         else:
             last = fill_constant([1], "float32", float(decay_steps))
@@ -113,7 +113,10 @@ def polynomial_decay(
 def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Variable:
     """values[i] while t < boundaries[i], then the last value."""
     if len(values) - len(boundaries) != 1:
-        raise ValueError("len(values) - len(boundaries) should be 1")
+        raise ValueError(
+            f"piecewise_decay: values must have one entry more than boundaries, got {len(values)} values and "
+            f"{len(boundaries)} boundaries"
+        )
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter()
         rate = create_global_var([1], 0.0, "float32", persistable=True, name="learning_rate")

@@ -1,4 +1,4 @@
-"""`fluid.layers.nn`: the layers of networks, which live in packages by theme."""
+"""`fluid.layers.nn`: re-exports neural network layers from the packages by theme."""
 
 from fluidio.layers._control.branches import *
 from fluidio.layers._control.callbacks import *

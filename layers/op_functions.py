@@ -17,22 +17,25 @@ __all__ = ["generate_activation_fn", "generate_layer_fn"]
 def _proto(op_type: str) -> OpProto:
     found = all_op_protos().get(op_type)
     if found is None:
-        raise ValueError(f'Operator "{op_type}" has not been registered.')
+        raise ValueError(f"there is no op {op_type!r}; `fluidio apis --ops` lists them")
     return found
 
 
 def generate_layer_fn(op_type: str) -> Callable[..., Any]:
-    """Return a function that appends ops of a type with one output that is not intermediate.
+    """Return a function that appends ops of a type; the type must have exactly one output that is not intermediate.
 
-    Inputs are given by the slots' names in small letters or in order, attributes by name, `out` for an output that is
-    there already.
+    It takes inputs by lower-case slot name or in order, attributes by name, and an existing output as `out`.
     """
     proto = _proto(op_type)
     outputs = [slot for slot in proto.outputs if not slot.intermediate]
     if len(outputs) != 1:
-        raise ValueError(f"Only one output can be made by a layer function: {op_type} has {[s.name for s in outputs]}")
+        raise ValueError(
+            f"a layer function has one output, but op {op_type} has several: {', '.join(s.name for s in outputs)}"
+        )
     if outputs[0].duplicable:
-        raise ValueError(f"Only an output of one variable can be made by a layer function: {outputs[0].name}")
+        raise ValueError(
+            f"a layer function has one output Variable, but {outputs[0].name} of op {op_type} takes a list"
+        )
 
     def layer(*args: object, **options: object) -> Variable:
         helper = LayerHelper(op_type, **options)
@@ -41,7 +44,9 @@ def generate_layer_fn(op_type: str) -> Callable[..., Any]:
         values = [value for found in inputs.values() for value in found]
         dtype = values[0].dtype
         if any(value.dtype != dtype for value in values):
-            raise ValueError(f"operator {op_type} must input the same dtype: {[v.dtype.name for v in values]}")
+            raise ValueError(
+                f"{op_type}: all inputs must have the same dtype, got {', '.join(v.dtype.name for v in values)}"
+            )
         out = _output(helper, options, dtype)
         made = {outputs[0].name: [out]}
         for slot in proto.outputs:
@@ -63,7 +68,7 @@ def _input(slot: SlotProto, options: dict[str, Any], given: list[Any], op_type: 
     found = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
     for one in found:
         if not isinstance(one, Variable):
-            raise ValueError(f"input of {op_type} must be variable")
+            raise ValueError(f"{op_type}: {slot.name.lower()} must be a Variable, got {type(one).__name__}")
     return found
 
 

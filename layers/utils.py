@@ -8,6 +8,8 @@ from typing import Any
 from fluidio.program import Variable
 
 __all__ = [
+    "_contain_var",
+    "_is_symmetric_padding",
     "assert_same_structure",
     "convert_to_list",
     "copy_mutable_vars",
@@ -25,18 +27,30 @@ def is_sequence(seq: object) -> bool:
     return isinstance(seq, Mapping) or (isinstance(seq, Sequence) and not isinstance(seq, (str, bytes)))
 
 
+def _contain_var(list_or_tuple: Sequence[object]) -> bool:
+    """Return whether a list holds a Variable."""
+    return any(isinstance(each, Variable) for each in list_or_tuple)
+
+
+def _is_symmetric_padding(padding: Sequence[int], data_dim: int) -> bool:
+    """Return whether a padding is the same before and after each dim."""
+    if len(padding) not in (data_dim, data_dim * 2):
+        raise AssertionError(f"padding has {len(padding)} numbers for {data_dim} dims")
+    return len(padding) == data_dim or all(padding[2 * i] == padding[2 * i + 1] for i in range(data_dim))
+
+
 def convert_to_list(value: Any, n: int, name: str, dtype: type = int) -> list[Any]:
-    """Return n values: one repeated, or n given."""
+    """Return n values: one value repeated, or the n given."""
     if isinstance(value, dtype):
         return [value] * n
     try:
         values = list(value)
     except TypeError:
-        raise ValueError(f"The {name}'s type must be list or tuple. Received: {value}") from None
+        raise ValueError(f"{name} must be {dtype.__name__}, or a list or tuple of {n} of them, got {value!r}") from None
     if len(values) != n:
-        raise ValueError(f"The {name}'s length must be {n}. Received: {value}")
+        raise ValueError(f"{name} must have {n} entries, got {value!r}")
     if not all(isinstance(v, dtype) for v in values):
-        raise ValueError(f"The {name}'s type must be a list or tuple of {n} {dtype}. Received: {value}")
+        raise ValueError(f"{name} must be {dtype.__name__}, or a list or tuple of {n} of them, got {value!r}")
     return values
 
 
@@ -69,14 +83,13 @@ def _like(instance: Any, children: Sequence[Any]) -> Any:
 
 
 def pack_sequence_as(structure: object, flat_sequence: Sequence[Any]) -> Any:
-    """Put leaves into the shape of a structure."""
+    """Arrange leaves in the form of a structure."""
     if not is_sequence(flat_sequence):
-        raise TypeError("flat_sequence must be a sequence")
+        raise TypeError(f"pack_sequence_as: flat_sequence must be a sequence, got {type(flat_sequence).__name__}")
     leaves = len(flatten(structure))
     if leaves != len(flat_sequence):
         raise ValueError(
-            f"Could not pack sequence. Structure had {leaves} elements, but flat_sequence had {len(flat_sequence)} "
-            "elements."
+            f"pack_sequence_as: the structure has {leaves} places, but flat_sequence has {len(flat_sequence)} values"
         )
     if not is_sequence(structure):
         return flat_sequence[0]
@@ -89,7 +102,7 @@ def pack_sequence_as(structure: object, flat_sequence: Sequence[Any]) -> Any:
 
 
 def map_structure(func: Callable[..., Any], *structure: object) -> Any:
-    """Apply a function to the leaves of structures and return the results in the shape of the first."""
+    """Apply a function to the leaves of structures; return the results in the form of the first structure."""
     flat = [flatten(s) for s in structure]
     return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*flat)])
 
@@ -103,23 +116,21 @@ def hold_mutable_vars(structure: object) -> list[list[Any]]:
 
 
 def copy_mutable_vars(structure: object) -> Any:
-    """Return the structure with its lists copied, so that a body that appends to them does not change the outside."""
+    """Return the structure with its lists copied, so that a body can append to them without changing the originals."""
     return pack_sequence_as(structure, flatten(structure))
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
-    """Raise ValueError (TypeError for types) where two structures differ."""
+    """Raise ValueError (TypeError for types) if two structures differ."""
     if is_sequence(nest1) != is_sequence(nest2):
-        raise ValueError(f"The two structures don't have the same nested structure: {nest1!r} and {nest2!r}")
+        raise ValueError(f"one of the two is a sequence, the other is not: {nest1!r} and {nest2!r}")
     if not is_sequence(nest1):
         return
     if check_types and type(nest1) is not type(nest2):
-        raise TypeError(f"The two structures are of different types: {type(nest1)} and {type(nest2)}")
+        raise TypeError(f"the types differ: {type(nest1).__name__} and {type(nest2).__name__}")
     if isinstance(nest1, Mapping) and isinstance(nest2, Mapping) and set(nest1) != set(nest2):
-        raise ValueError(f"The two dictionaries don't have the same set of keys: {set(nest1)} and {set(nest2)}")
+        raise ValueError(f"the keys of the two dicts differ: {sorted(map(str, nest1))} and {sorted(map(str, nest2))}")
     if len(nest1) != len(nest2):
-        raise ValueError(
-            f"The two structures don't have the same number of elements: {len(nest1)} against {len(nest2)}"
-        )
+        raise ValueError(f"the lengths differ: {len(nest1)} and {len(nest2)} elements")
     for a, b in zip(_children(nest1), _children(nest2)):
         assert_same_structure(a, b, check_types)

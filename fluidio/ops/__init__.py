@@ -1,4 +1,4 @@
-"""The op table: one definition for each op type. Importing this package fills it from the modules below."""
+"""The op table: one definition per op type. Importing this package fills it from the modules below."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""float16 on the CPU: compute sums of products in float32, as a GPU does, with a fast library."""
+"""float16 on the CPU: compute sums of products in float32, as a GPU does and as fast libraries require."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel gets besides its arrays: attributes, the array library, LoDs, scratch memory."""
+"""The arguments of a kernel besides its arrays: attributes, the array library, LoDs, scratch memory."""
 
 from __future__ import annotations
 

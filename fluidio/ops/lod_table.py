@@ -1,8 +1,8 @@
-"""Which input an output takes its LoD from, for the ops of 1.8.5 that have a special rule.
+"""The input that gives each output its LoD, for the ops of 1.8.5 that have a special rule.
 
-A line names an op and its outputs: `Output=Input` takes the LoD of that input, `Output=~Input` if both have as many
-rows, `Output=` has none. Ops without a line
-share the LoD of their first input, or define it themselves. `PLAIN_GRADIENTS` are gradients without LoD.
+A line names an op and its outputs: `Output=Input` takes the LoD of that input, `Output=~Input` only if both have the
+same number of rows, `Output=` has none. Ops without a line share the LoD of their first input, or define it
+themselves. `PLAIN_GRADIENTS` are gradients without LoD.
 """
 
 from __future__ import annotations
@@ -144,5 +144,5 @@ _PLAIN = {f"{op}_grad" for op in _PLAIN_GRADIENTS.split()}
 
 
 def lod_sources(type: str, outputs: Iterable[str]) -> dict[str, str] | None:
-    """Return {output: the input whose LoD it has, or ""}; None for an op without a special rule."""
+    """Return {output: the input that gives it its LoD, or ""}; None for an op without a special rule."""
     return dict.fromkeys(outputs, "") if type in _PLAIN else _SOURCES.get(type)

@@ -1,4 +1,4 @@
-"""Define ops: `@op` turns a kernel into a definition in the table, `@gradient` does so for its gradient op.
+"""Define ops: `@op` adds a kernel to the table as a definition, `@gradient` does so for its gradient op.
 
     @op("relu", "X", "Out", infer=same_as("X"), grad=True)
     def relu(k, x):
@@ -8,7 +8,7 @@
     def relu_grad(k, out, dout):
         return dout * (out > 0)
 
-Slots: "X" takes one variable, "Xs*" several (the kernel gets a list), "Bias?" may be left out (the kernel gets None).
+Slots: "X" takes one variable, "Xs*" several (the kernel gets a list), "Bias?" is optional (the kernel gets None).
 `grad` is `True` (a `@gradient` follows), `False` (the op has none), or a function that makes the gradient ops.
 """
 
@@ -55,7 +55,7 @@ def op(
 
     def register(kernel: Kernel) -> Kernel:
         if type in OP_TABLE:
-            raise ValueError(f"op {type} is in the table already")
+            raise ValueError(f"op {type} is defined twice")
         maker = default_grad_maker if grad is True else grad or None
         output_slots = parse_slots(outputs)
         OP_TABLE[type] = OpDef(
@@ -93,7 +93,7 @@ def gradient(
 
     `inputs` names forward inputs, forward outputs and `Slot@GRAD` of outputs; `outputs` names `Slot@GRAD` of inputs.
     All of them may be absent at run time: an unused gradient is not computed (`k.wants("X@GRAD")`).
-    "X?" may be missing in a program of Fluid's; `carried` are inputs that Fluid's gradient op needs and ours does not.
+    "X?" may be missing in Fluid's programs; `carried` are inputs that Fluid's gradient op needs and ours does not.
     """
     definition = OP_TABLE[forward]
     many = {slot.name for slot in (*definition.inputs, *definition.outputs) if slot.many}

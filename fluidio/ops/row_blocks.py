@@ -1,4 +1,4 @@
-"""Let a kernel pass over memory a block of rows at a time: blocks stay in the cache, and threads share them."""
+"""Let a kernel process memory in blocks of rows, which stay in the cache and are shared among threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
 
-__all__ = ["are_rows", "by_pieces", "in_blocks", "row_blocks", "share_products"]
+__all__ = ["are_rows", "by_pieces", "elementwise", "in_blocks", "is_one_block", "row_blocks", "share_products"]
 
 _BLOCK = 1 << 15
 """Elements of a block: a few arrays of them stay in a core's cache."""
@@ -26,8 +26,13 @@ _WORTH_A_SHARE = 1 << 19
 
 
 def are_rows(*arrays: Any) -> bool:
-    """Return whether arrays lie in memory row after row, so that `reshape` gives views of their rows."""
+    """Return whether arrays are stored row by row, so that `reshape` gives views of their rows."""
     return all(array.flags.c_contiguous for array in arrays)
+
+
+def is_one_block(array: Any) -> bool:
+    """Return whether an array is too small to be divided."""
+    return bool(array.size <= _BLOCK)
 
 
 def row_blocks(k: Call, rows: int, width: int, run: Callable[[int, int], object]) -> None:
@@ -47,15 +52,40 @@ def row_blocks(k: Call, rows: int, width: int, run: Callable[[int, int], object]
     share(rows, -(-_WORTH_A_THREAD // max(width, 1)), part)
 
 
+def elementwise(function: Callable[..., Any], x: Any, y: Any, out: Any = None) -> Any:
+    """Return what a function of NumPy makes of each element of two arrays; threads share large ones.
+
+    Y has the shape of X or broadcasts over its first dims; `out` may be X.
+    """
+    if x.size < 2 * _WORTH_A_THREAD or type(x) is not np.ndarray or type(y) is not np.ndarray:
+        return function(x, y, out=out)
+    lead = next((i for i, d in enumerate(y.shape) if d != 1), y.ndim) if y.shape != x.shape else 0
+    last = y.shape[lead:]
+    if x.dtype != y.dtype or x.dtype.kind != "f" or not are_rows(x, y) or last != x.shape[x.ndim - len(last) :]:
+        return function(x, y, out=out)
+    result = np.empty_like(x) if out is None else out
+    alike = y.size == x.size
+    width = 1 if alike else y.size
+    rows, results = x.reshape(-1, width), result.reshape(-1, width)
+    others = y.reshape(-1, width)
+
+    def part(begin: int, end: int) -> None:
+        function(rows[begin:end], others[begin:end] if alike else others, out=results[begin:end])
+
+    share(len(rows), -(-_WORTH_A_THREAD // width), part)
+    return result
+
+
 def in_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a kernel that treats every element by itself, and keeps the dtype, work on large float arrays in blocks."""
+    """Let an elementwise kernel that keeps the dtype work on large float arrays, and masks for them, in blocks."""
 
     @functools.wraps(kernel)
     def work(k: Call, first: Any, *others: Any) -> Any:
         if type(first) is not np.ndarray or first.size <= _BLOCK or first.dtype.kind != "f":
             return kernel(k, first, *others)
         arrays = (first, *others)
-        alike = all(type(a) is np.ndarray and a.shape == first.shape and a.dtype == first.dtype for a in others)
+        dtypes = first.dtype, np.uint8
+        alike = all(type(a) is np.ndarray and a.shape == first.shape and a.dtype in dtypes for a in others)
         if not alike or not are_rows(*arrays):
             return kernel(k, *arrays)
         flat, out = [a.reshape(-1) for a in arrays], np.empty(first.size, first.dtype)
@@ -70,7 +100,7 @@ def in_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def share_products(k: Call, a: Array, b: Array) -> Array:
-    """Return the matrix products of two batches; threads share a batch of small ones, which the BLAS would not."""
+    """Return the matrix products of two batches; threads share a batch of small matrices, unlike in the BLAS."""
     if not k.dev.is_gpu and b.ndim == 2 and 0 < len(b) == a.shape[-1]:
         return product(a.reshape(-1, len(b)), b).reshape(*a.shape[:-1], b.shape[1])
     each = a.shape[-2] * a.shape[-1] * b.shape[-1] if a.ndim > 2 and b.ndim > 2 else 0
@@ -90,7 +120,7 @@ def share_products(k: Call, a: Array, b: Array) -> Array:
 
 
 def by_pieces(k: Call, update: Callable[..., None], *arrays: Array) -> None:
-    """Call `update(step, *pieces)` for pieces of arrays of one shape; `step` is work memory like the second of them."""
+    """Call `update(step, *pieces)` for pieces of arrays of one shape; `step` is work memory like the second piece."""
     like = arrays[1]
     if k.dev.is_gpu or like.size < 4 * _BLOCK or not are_rows(*arrays):
         update(k.scratch("step", like.shape, like.dtype), *arrays)

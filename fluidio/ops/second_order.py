@@ -3,8 +3,8 @@
     @second("square", "X DOut=Out@GRAD DDX=+X@GRAD", "DX=X DDOut=Out@GRAD")
     def square_second(k, x, dout, ddx): ...
 
-A word of the inputs is a slot of the new op and where its variable comes from: a slot of `square_grad`, or with "+" the
-gradient that arrives at one of its outputs. A word of the outputs names the slot whose gradient it is. `complete=True`
+Each word of the inputs is a slot of the new op and the source of its variable: a slot of `square_grad` or, with "+",
+the incoming gradient of one of its outputs. A word of the outputs names the slot whose gradient it is. `complete=True`
 marks an op without a second derivative in Fluid 1.8.5: it is used only if all derivatives are requested.
 """
 

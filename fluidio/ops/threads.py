@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 compiled: Any
 try:
@@ -36,7 +37,7 @@ def limited(threads: int) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Return how many threads a kernel may use, as NumPy's BLAS does: from the environment, else every core."""
+    """Return how many threads a kernel may use: set by the environment, as for NumPy's BLAS, else one per core."""
     limit = _limit.get()
     if limit is not None:
         return limit
@@ -47,18 +48,88 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+class _Job:
+    """The parts of one kernel's work: the caller takes them as well, so none waits for a thread that is late."""
+
+    def __init__(self, run: Callable[[int, int], object], parts: Sequence[tuple[int, int]]) -> None:
+        self.run: Any = run
+        self.errors: list[tuple[int, BaseException]] = []
+        self._parts = deque(parts)
+        self._unfinished = list(range(len(parts)))
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._flush = compiled.flush_denormals(-1) if compiled is not None else None
+        self._numpy_errors: Any = np.geterr()
+
+    def help(self) -> None:
+        """Run parts with the caller's treatment of denormal numbers and floating-point errors."""
+        if not self._parts:
+            return
+        if self._flush is not None:
+            compiled.flush_denormals(self._flush)
+        with np.errstate(**self._numpy_errors):
+            self.work()
+
+    def work(self) -> None:
+        """Run parts until none is left."""
+        while True:
+            try:
+                begin, end = self._parts.popleft()
+            except IndexError:
+                return
+            try:
+                self.run(begin, end)
+            except BaseException as error:
+                self.errors.append((begin, error))
+            finally:
+                if self._unfinished.pop() == 0:
+                    self._done.release()
+
+    def wait(self) -> None:
+        """Wait for the parts that other threads have taken; raise the error of the first part that failed."""
+        self._done.acquire()
+        self.run = None  # a thread that comes too late must not keep the arrays
+        if self.errors:
+            raise min(self.errors, key=lambda one: one[0])[1]
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return the threads besides the caller's own; a forked process has its own pool."""
+class _Pool:
+    """Threads besides the caller's, which wait for jobs. A queue and two locks cost less than an executor's futures."""
+
+    def __init__(self, threads: int) -> None:
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"fluidio-kernel-{i}", daemon=True) for i in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            job = self.jobs.get()
+            if job is None:
+                return
+            job.help()
+            del job
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self.jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
+_pools: dict[tuple[int, int], _Pool] = {}
+_starting = threading.Lock()
+
+
+def _pool(threads: int) -> _Pool:
+    """Return the pool of so many threads; a forked process has its own."""
     key = os.getpid(), threads
     found = _pools.get(key)
     if found is None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        # Another thread may be first; a pool that nobody uses has no threads.
-        found = _pools.setdefault(key, ThreadPoolExecutor(threads - 1, thread_name_prefix="fluidio-kernel"))
+        with _starting:  # another thread may be first
+            found = _pools[key] = _pools.get(key) or _Pool(threads)
     return found
 
 
@@ -67,11 +138,11 @@ def close() -> None:
     for process, threads in list(_pools):
         pool = _pools.pop((process, threads))
         if process == os.getpid():
-            pool.shutdown()
+            pool.close()
 
 
 def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
-    """Call `run(begin, end)` for parts of range(total), of at least `least` each, and wait for all of them.
+    """Call `run(begin, end)` for parts of range(total), each of at least `least`, and wait for all of them.
 
     This helps only if `run` releases the interpreter lock.
     """
@@ -81,17 +152,9 @@ def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
         run(0, total)
         return
     edges = [total * i // threads for i in range(threads + 1)]
-    flush = compiled.flush_denormals(-1) if compiled is not None else None
-    errors = np.geterr()
-    others = [_pool(threads).submit(_run, run, flush, errors, *edges[i : i + 2]) for i in range(1, threads)]
-    run(*edges[:2])
-    for other in others:
-        other.result()
-
-
-def _run(run: Callable[[int, int], object], flush: int | None, errors: Any, begin: int, end: int) -> None:
-    """Run a part with denormal numbers, and numbers that are none, treated as the caller's thread does."""
-    if flush is not None:
-        compiled.flush_denormals(flush)
-    with np.errstate(**errors):
-        run(begin, end)
+    job = _Job(run, list(itertools.pairwise(edges)))
+    jobs = _pool(threads - 1).jobs
+    for _ in range(threads - 1):
+        jobs.put(job)
+    job.work()
+    job.wait()

@@ -8,20 +8,21 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers._control.loops import assign_to, outer_names, sub_block
+from fluidio.layers._control.loops import assign_to
 from fluidio.layers.utils import assert_same_structure, map_structure
-from fluidio.program import Block, Variable
+from fluidio.program import Variable
+from fluidio.program.sub_blocks import append_conditional, sub_block
 
 __all__ = ["Switch", "case", "cond", "select_input", "select_output", "switch_case"]
 
 
 class ConditionalBlock:
-    """A block that runs under a condition: what cond, Switch and IfElse are made of."""
+    """A block that runs under a condition: the building block of cond, Switch and IfElse."""
 
     def __init__(self, inputs: Sequence[Variable], is_scalar_condition: bool = False, name: str | None = None) -> None:
         for each in inputs:
             if not isinstance(each, Variable):
-                raise TypeError("Each input should be variable")
+                raise TypeError(f"ConditionalBlock takes Variables, got {type(each).__name__}")
         self.inputs = list(inputs)
         self.is_scalar_condition = is_scalar_condition
         self.helper = LayerHelper("conditional_block", name=name)
@@ -30,24 +31,11 @@ class ConditionalBlock:
     def block(self) -> Iterator[None]:
         with sub_block() as body:
             yield
-        self._complete(body)
-
-    def _complete(self, body: Block) -> None:
-        parent = body.parent
-        assert parent is not None
-        reads, writes = outer_names(body)
-        known = [n for n in reads if parent._find_var_recursive(n) is not None]
-        scope = parent.create_var(type=VarType.STEP_SCOPES)
-        parent.append_op(
-            type="conditional_block",
-            inputs={"Cond": self.inputs, "Input": known},
-            outputs={"Out": writes, "Scope": [scope]},
-            attrs={"sub_block": body, "is_scalar_condition": self.is_scalar_condition},
-        )
+        append_conditional(self.inputs, body, self.is_scalar_condition)
 
 
 def copy_var_to_parent_block(var: Variable | None, layer_helper: LayerHelper) -> Any:
-    """Declare a twin of a branch's result outside the branch and assign to it."""
+    """Declare a copy of a branch's result in the outer block and assign the result to it."""
     if var is None or not isinstance(var, Variable):
         return var
     parent = layer_helper.main_program.current_block().parent
@@ -82,18 +70,20 @@ def cond(
     false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """Build both branches and return the results of the one that `pred` chooses at run time."""
+    """Build both branches; return the results of the one that `pred` selects at run time."""
     from fluidio.layers import cast, logical_not
 
     if not isinstance(pred, Variable):
-        raise TypeError(f"The pred in cond must be a Variable, got {type(pred).__name__}")
+        raise TypeError(f"cond: pred must be a Variable, got {type(pred).__name__}")
     helper = LayerHelper("cond", name=name)
     results: list[Any] = [None, None]
     for index, branch in enumerate((true_fn, false_fn)):
         if branch is None:
             continue
         if not callable(branch):
-            raise TypeError(f"The {'false_fn' if index else 'true_fn'} in cond must be callable")
+            raise TypeError(
+                f"cond: {'false_fn' if index else 'true_fn'} must be a function, got {type(branch).__name__}"
+            )
         condition = logical_not(pred) if index else pred
         with ConditionalBlock([condition], is_scalar_condition=True).block():
             result = branch()
@@ -103,11 +93,14 @@ def cond(
     if true_result is None and false_result is None:
         return None
     if true_result is None or false_result is None:
-        raise ValueError("Incompatible return values of true_fn and false_fn in cond: one returns None, one does not")
+        raise ValueError(
+            "cond: one of true_fn and false_fn returns None, the other does not; both must return Variables "
+            "in the same structure, or both None"
+        )
     try:
         assert_same_structure(true_result, false_result, check_types=False)
     except ValueError as error:
-        raise ValueError(f"Incompatible return values of true_fn and false_fn in cond: {error}") from error
+        raise ValueError(f"cond: true_fn and false_fn return different structures: {error}") from error
     mask = cast(pred, "int32")
     return map_structure(lambda no, yes: _selected(no, yes, mask), false_result, true_result)
 
@@ -117,7 +110,7 @@ def _selected(no: object, yes: object, mask: Variable) -> Any:
         return no if no is yes else select_input([no, yes], mask)
     if not isinstance(no, Variable) and not isinstance(yes, Variable) and no == yes:
         return no
-    raise TypeError(f"both branches of cond must return Variables in the same places, got {yes!r} and {no!r}")
+    raise TypeError(f"cond: true_fn and false_fn must return Variables in the same places, got {yes!r} and {no!r}")
 
 
 def case(
@@ -125,16 +118,19 @@ def case(
     default: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return the result of the first function whose predicate holds, else of `default` (or the last function)."""
+    """Return the result of the first function whose predicate is true, else of `default` (or the last function)."""
     if not isinstance(pred_fn_pairs, (list, tuple)) or not pred_fn_pairs:
-        raise TypeError("case: pred_fn_pairs must be a list or tuple of (predicate, function)")
+        raise TypeError(
+            "case: pred_fn_pairs must be a list or tuple of pairs (condition, function), got "
+            f"{type(pred_fn_pairs).__name__}"
+        )
     for pair in pred_fn_pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"case: each of pred_fn_pairs must be a tuple (predicate, function), got {pair!r}")
+            raise TypeError(f"case: each entry of pred_fn_pairs must be a pair (condition, function), got {pair!r}")
         if not isinstance(pair[0], Variable) or not callable(pair[1]):
-            raise TypeError("case: a pair holds a boolean Variable and a callable")
+            raise TypeError("case: in each pair the condition must be a boolean Variable and the function callable")
     if default is not None and not callable(default):
-        raise TypeError("case: default must be callable")
+        raise TypeError(f"case: default must be a function, got {type(default).__name__}")
     pairs = list(pred_fn_pairs)
     if default is None:
         default = pairs.pop()[1]
@@ -151,32 +147,34 @@ def _nested(predicate: Variable, function: Callable[[], object], otherwise: Call
 def switch_case(
     branch_index: Variable, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
 ) -> Any:
-    """Return the result of the function that belongs to a number, else of `default` (or the one of the largest)."""
+    """Return the result of the function for the given index, else of `default` (or of the largest index)."""
     from fluidio.layers import cast, equal, fill_constant
 
     if not isinstance(branch_index, Variable):
-        raise TypeError("switch_case: branch_index must be a Variable")
+        raise TypeError(f"switch_case: branch_index must be a Variable, got {type(branch_index).__name__}")
     if isinstance(branch_fns, dict):
         pairs = list(branch_fns.items())
     else:
         pairs = [tuple(b) if isinstance(b, (tuple, list)) else (i, b) for i, b in enumerate(branch_fns)]
     if any(len(pair) != 2 for pair in pairs):
-        raise TypeError("switch_case: each entry of branch_fns is a function or a pair of a number and a function")
+        raise TypeError("switch_case: each entry of branch_fns must be a function or a pair (number, function)")
     for number, function in pairs:
         if not isinstance(number, int) or not callable(function):
-            raise TypeError(f"switch_case: branches are (number, function), got ({number!r}, {function!r})")
+            raise TypeError(
+                f"switch_case: each pair of branch_fns must be (number, function), got ({number!r}, {function!r})"
+            )
     if len({number for number, _ in pairs}) != len(pairs):
-        raise ValueError("switch_case: the numbers of the branches must differ")
+        raise ValueError("switch_case: two entries of branch_fns have the same number")
     if branch_index.dtype is not VarType.INT64:
         branch_index = cast(branch_index, "int64")
     pairs.sort(key=lambda pair: pair[0])
     otherwise: Callable[[], Any] = pairs.pop()[1] if default is None else default
     chosen = [(equal(branch_index, fill_constant([1], "int64", n)), function) for n, function in pairs]
-    return case(chosen[::-1], otherwise) if chosen else otherwise()  # Fluid: the last number is asked first
+    return case(chosen[::-1], otherwise) if chosen else otherwise()  # Fluid: the last index is tested first
 
 
 class Switch:
-    """Run the first case whose condition holds.
+    """Run the first case whose condition is true.
 
     Example:
         >>> import fluidio as fluid
@@ -199,9 +197,12 @@ class Switch:
         from fluidio.layers import logical_and, logical_not
 
         if not self.inside_scope:
-            raise ValueError("case should be called inside with")
+            raise ValueError(
+                "Switch.case() works only inside the switch: `with Switch() as switch:` and then `with "
+                "switch.case(condition):`"
+            )
         if not isinstance(condition, Variable):
-            raise TypeError("Switch.case takes a boolean Variable")
+            raise TypeError(f"Switch.case takes a boolean Variable, got {type(condition).__name__}")
         negated = logical_not(x=condition)
         if not self.pre_not_conditions:
             self.pre_not_conditions.append(negated)
@@ -213,7 +214,7 @@ class Switch:
     def default(self) -> Any:
         """Begin the block that runs when no condition holds."""
         if not self.pre_not_conditions:
-            raise ValueError("there should be at least one condition")
+            raise ValueError("Switch.default() must follow at least one case()")
         return ConditionalBlock([self.pre_not_conditions[-1]], is_scalar_condition=True).block()
 
     def __enter__(self) -> Switch:

@@ -1,4 +1,4 @@
-"""Layers that reach out of the program: Print, py_func."""
+"""Layers with effects outside the program: Print, py_func."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def Print(
     print_tensor_lod: bool = True,
     print_phase: str = "both",
 ) -> Variable:
-    """The input itself, printed at every run (or the first_n ones); use the result, or nothing is printed.
+    """Return the input and print it in every run (or the first_n runs); unless the result is used, nothing is printed.
 
     Args:
-        summarize: print so many elements, -1 for all.
+        summarize: how many elements to print, -1 for all.
         print_phase: "forward" prints values, "backward" gradients, "both" both.
     """
     helper = LayerHelper(f"print_{input.name}")
@@ -68,19 +68,22 @@ def py_func(
         func: takes LoDTensors, returns arrays or LoDTensors.
         out: declared Variables for its results (`program.current_block().create_var`), or None.
         backward_func: takes inputs, outputs and gradients of outputs, returns gradients of the inputs.
-        skip_vars_in_backward_input: inputs and outputs that backward_func is not given.
+        skip_vars_in_backward_input: inputs and outputs not passed to backward_func.
     """
     if not callable(func):
-        raise TypeError(f"Input func must be a function, it is a {type(func).__name__}")
+        raise TypeError(f"py_func: func must be a function, got {type(func).__name__}")
     inputs, outputs = _listed(x), _listed(out)
     for variable in outputs:
         if not variable.shape and variable.op is None and backward_func is not None:
-            raise ValueError(f"Output shapes of py_func op should be provided by users manually ({variable.name})")
+            raise ValueError(
+                f"py_func: the output {variable.name} needs a shape, because backward_func is given: create "
+                "it with create_variable(shape=...) before the call"
+            )
     skipped = [v.name if isinstance(v, Variable) else str(v) for v in _listed(skip_vars_in_backward_input)]
     known = {v.name for v in (*inputs, *outputs)}
     for name in skipped:
         if name not in known:
-            raise ValueError(f"Variable {name} is not found in forward inputs and outputs")
+            raise ValueError(f"py_func: skip_vars_in_backward_input names {name}, which is neither in x nor in out")
     default_main_program().current_block().append_op(
         type="py_func",
         inputs={"X": inputs},

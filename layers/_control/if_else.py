@@ -1,4 +1,4 @@
-"""IfElse: send rows through one of two blocks."""
+"""IfElse: route each row through one of two blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["IfElse", "merge_lod_tensor", "split_lod_tensor"]
 
 
 def split_lod_tensor(input: Variable, mask: Variable, level: int = 0) -> tuple[Variable, Variable]:
-    """Return the rows where the mask is set, and the others."""
+    """Return the rows where the mask is set, and the rest."""
     helper = LayerHelper("split_lod_tensor", **locals())
     yes = helper.create_variable_for_type_inference(input.dtype)
     no = helper.create_variable_for_type_inference(input.dtype)
@@ -29,7 +29,7 @@ def split_lod_tensor(input: Variable, mask: Variable, level: int = 0) -> tuple[V
 
 
 def merge_lod_tensor(in_true: Variable, in_false: Variable, x: Variable, mask: Variable, level: int = 0) -> Variable:
-    """Put rows of two branches together in the order of the mask."""
+    """Merge the rows of two branches in the order of the mask."""
     helper = LayerHelper("merge_lod_tensor", **locals())
     out = helper.create_variable_for_type_inference(in_true.dtype)
     helper.append_op(
@@ -42,7 +42,7 @@ def merge_lod_tensor(in_true: Variable, in_false: Variable, x: Variable, mask: V
 
 
 class IfElse:
-    """Send each row through one of two blocks, by a mask of shape [rows, 1]."""
+    """Route each row through one of two blocks by a mask of shape [rows, 1]."""
 
     OUT_IF_ELSE_BLOCKS = 0
     IN_IF_ELSE_TRUE_BLOCKS = 1
@@ -50,7 +50,7 @@ class IfElse:
 
     def __init__(self, cond: Variable, name: str | None = None) -> None:
         if not isinstance(cond, Variable):
-            raise TypeError("cond must be a Variable")
+            raise TypeError(f"IfElse: cond must be a Variable, got {type(cond).__name__}")
         self.helper = LayerHelper("ifelse", name=name)
         self.cond = cond
         self.input_table: dict[str, tuple[Variable, Variable]] = {}
@@ -60,7 +60,7 @@ class IfElse:
     def input(self, x: Variable) -> Variable:
         """Return the rows of x that belong to the block being built."""
         if self.status == IfElse.OUT_IF_ELSE_BLOCKS:
-            raise ValueError("input must in true/false blocks")
+            raise ValueError("IfElse.input() works only inside `with ie.true_block():` or `with ie.false_block():`")
         if x.name not in self.input_table:
             parent = self._parent()
             prefix = "ifelse_input" + self.helper.name
@@ -83,7 +83,7 @@ class IfElse:
     @contextlib.contextmanager
     def _block(self, status: int) -> Iterator[None]:
         if self.status != IfElse.OUT_IF_ELSE_BLOCKS:
-            raise ValueError("cannot invoke IfElse.true_block/false_block inside another")
+            raise ValueError("IfElse: true_block() and false_block() cannot be nested")
         with ConditionalBlock([self.cond]).block():
             self.status = status
             try:
@@ -91,7 +91,7 @@ class IfElse:
             finally:
                 self.status = IfElse.OUT_IF_ELSE_BLOCKS
         if not self.output_table[status - 1]:
-            raise ValueError("Must set output inside block")
+            raise ValueError("IfElse: this block has no result: call output() inside it")
 
     def true_block(self) -> Any:
         return self._block(IfElse.IN_IF_ELSE_TRUE_BLOCKS)
@@ -100,9 +100,9 @@ class IfElse:
         return self._block(IfElse.IN_IF_ELSE_FALSE_BLOCKS)
 
     def output(self, *outs: Variable) -> None:
-        """Hand results out of the block being built."""
+        """Declare the results of the block being built."""
         if self.status == IfElse.OUT_IF_ELSE_BLOCKS:
-            raise ValueError("output can only be invoked in the sub-block")
+            raise ValueError("IfElse.output() works only inside `with ie.true_block():` or `with ie.false_block():`")
         for out in outs:
             if not isinstance(out, Variable):
                 raise TypeError(f"IfElse.output takes Variables, got {type(out).__name__}")
@@ -115,12 +115,14 @@ class IfElse:
 
     def __call__(self) -> list[Variable]:
         if self.status != IfElse.OUT_IF_ELSE_BLOCKS:
-            raise ValueError("IfElse::__call__ must be out of sub-block")
+            raise ValueError("IfElse: get the results after both blocks have ended, not inside one")
         yes, no = self.output_table
         if not yes and not no:
-            raise ValueError("Must invoke true_block/false_block before __call__")
+            raise ValueError("IfElse: there are no results yet: build true_block() or false_block() first")
         if not yes or not no:
             return yes or no
         if len(yes) != len(no):
-            raise ValueError(f"the true block has {len(yes)} outputs, the false block {len(no)}")
+            raise ValueError(
+                f"IfElse: the true block has {len(yes)} outputs, the false block {len(no)}; both need the same number"
+            )
         return [merge_lod_tensor(in_true=a, in_false=b, x=self.cond, mask=self.cond) for a, b in zip(yes, no)]

@@ -9,8 +9,8 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.utils import assert_same_structure, copy_mutable_vars, map_structure
-from fluidio.program import Block, Program, Variable, default_main_program
-from fluidio.program.op_def import EMPTY
+from fluidio.program import Block, Program, Variable
+from fluidio.program.sub_blocks import outer_names, sub_block
 
 __all__ = [
     "While",
@@ -35,28 +35,9 @@ def is_empty(x: Variable, cond: Variable | None = None) -> Variable:
         cond = helper.create_variable_for_type_inference("bool")
         cond.stop_gradient = True
     elif not isinstance(cond, Variable):
-        raise TypeError("cond takes a variable")
+        raise TypeError(f"is_empty: cond must be a Variable, got {type(cond).__name__}")
     helper.append_op(type="is_empty", inputs={"X": [x]}, outputs={"Out": [cond]})
     return cond
-
-
-def outer_names(block: Block) -> tuple[list[str], list[str]]:
-    """Return the names of outer variables that a block reads, and of those that it writes, in order of first use."""
-    reads: dict[str, None] = {}
-    writes: dict[str, None] = {}
-    inside: set[str] = set()
-    for op in block.ops:
-        for name in op.input_arg_names:
-            if name != EMPTY and name not in inside and name not in block.vars:
-                reads[name] = None
-        for name in op.output_arg_names:
-            if name == EMPTY:
-                continue
-            if name in block.vars:
-                inside.add(name)
-            else:
-                writes[name] = None
-    return list(reads), list(writes)
 
 
 class BlockGuard:
@@ -64,7 +45,7 @@ class BlockGuard:
 
     def __init__(self, main_program: Program) -> None:
         if not isinstance(main_program, Program):
-            raise TypeError("BlockGuard takes a program")
+            raise TypeError(f"BlockGuard takes a Program, got {type(main_program).__name__}")
         self.main_program = main_program
 
     def __enter__(self) -> Any:
@@ -75,19 +56,8 @@ class BlockGuard:
         return exc_type is None
 
 
-@contextlib.contextmanager
-def sub_block() -> Iterator[Block]:
-    """Build a sub-block of the current block; also after an error the block outside is current again."""
-    program = default_main_program()
-    block = program._create_block()
-    try:
-        yield block
-    finally:
-        program._rollback()
-
-
 class While:
-    """Run a block as long as a condition holds.
+    """Run a block while a condition is true.
 
     Example:
         >>> import fluidio as fluid
@@ -108,9 +78,9 @@ class While:
         self.helper = LayerHelper("while", name=name)
         self.status = While.BEFORE_WHILE_BLOCK
         if not isinstance(cond, Variable) or cond.dtype is not VarType.BOOL:
-            raise TypeError(f"condition should be a boolean variable, got {cond!r}")
+            raise TypeError(f"While: the condition must be a Variable of dtype bool, got {cond!r}")
         if _elements(cond) != 1:
-            raise TypeError(f"condition expected shape as [1], but given shape as {list(cond.shape)}.")
+            raise TypeError(f"While: the condition must have shape [1], got {list(cond.shape)}")
         self.cond_var = cond
         self.is_test = is_test
 
@@ -132,7 +102,7 @@ def _elements(variable: Variable) -> int:
 
 
 def complete_while(cond: Variable, body: Block, is_test: bool = False) -> None:
-    """Append the `while` op of a finished body to the block around it."""
+    """Append the `while` op of a finished body to the enclosing block."""
     parent = body.parent
     assert parent is not None
     reads, writes = outer_names(body)
@@ -159,20 +129,20 @@ def while_loop(
     is_test: bool = False,
     name: str | None = None,
 ) -> list[Any]:
-    """Call `body` on the loop variables as long as `cond` of them holds; return the loop variables."""
+    """Call `body` on the loop variables while `cond` of them is true; return the loop variables."""
     if not callable(cond):
-        raise TypeError("cond in while_loop should be callable")
+        raise TypeError(f"while_loop: cond must be a function, got {type(cond).__name__}")
     if not callable(body):
-        raise TypeError("body in while_loop should be callable")
+        raise TypeError(f"while_loop: body must be a function, got {type(body).__name__}")
     if not isinstance(loop_vars, (list, tuple)):
-        raise TypeError(f"loop_vars in while_loop must be a list or tuple, got {type(loop_vars).__name__}")
+        raise TypeError(f"while_loop: loop_vars must be a list or tuple, got {type(loop_vars).__name__}")
     if len(loop_vars) == 0:
-        raise ValueError("loop_vars in while_loop should not be empty")
+        raise ValueError("while_loop: loop_vars is empty, but a loop needs at least one variable")
     before = cond(*loop_vars)
     if not isinstance(before, Variable) or before.dtype is not VarType.BOOL:
-        raise TypeError(f"cond in while_loop should return a boolean variable, but given {before!r}")
+        raise TypeError(f"while_loop: cond must return a Variable of dtype bool, got {before!r}")
     if _elements(before) != 1:
-        raise TypeError(f"the variable returned by cond should be of shape [1], but given {list(before.shape)}")
+        raise TypeError(f"while_loop: cond must return a Variable of shape [1], got {list(before.shape)}")
     loop = While(before, is_test, name)
     with loop.block():
         mutable = copy_mutable_vars(loop_vars)
@@ -182,7 +152,9 @@ def while_loop(
         try:
             assert_same_structure(list(outputs), list(loop_vars), check_types=False)
         except ValueError as error:
-            raise ValueError(f"body in while_loop should return the same arity as loop_vars: {error}") from error
+            raise ValueError(
+                f"while_loop: body must return as many values as loop_vars has, in the same structure: {error}"
+            ) from error
         now = cond(*outputs)
         map_structure(_assign_loop_var, list(outputs), list(loop_vars))
         assign_to(now, before)
@@ -190,7 +162,7 @@ def while_loop(
 
 
 def _assign_loop_var(source: Any, target: Any) -> Any:
-    # An array is written in place; there is nothing to hand over.
+    # An array is written in place, so there is nothing to assign.
     if isinstance(target, Variable) and target.type is not VarType.LOD_TENSOR_ARRAY:
         assign_to(source, target)
     return target

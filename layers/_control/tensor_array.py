@@ -1,4 +1,4 @@
-"""Arrays of tensors, and the pieces of DynamicRNN that cut sequences into them."""
+"""Arrays of tensors, and the layers with which DynamicRNN splits sequences into them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def create_array(dtype: DTypeLike) -> Variable:
 
 
 def array_write(x: Variable, i: Variable, array: Variable | None = None) -> Variable:
-    """Write x to entry i of an array, of a new one by default; return the array."""
+    """Write x to entry i of an array (a new one by default); return the array."""
     helper = LayerHelper("array_write", **locals())
     if array is None:
         array = helper.create_variable(name=f"{helper.name}.out", type=VarType.LOD_TENSOR_ARRAY, dtype=x.dtype)
@@ -64,7 +64,7 @@ def array_length(array: Variable) -> Variable:
 def tensor_array_to_tensor(
     input: Variable, axis: int = 1, name: str | None = None, use_stack: bool = False
 ) -> tuple[Variable, Variable]:
-    """Join (or stack) the entries of an array along an axis; return that and the size of each entry."""
+    """Join (or stack) the entries of an array along an axis; return the result and the size of each entry."""
     if isinstance(input, (list, tuple)):
         for i, entry in enumerate(input):
             check_variable("tensor_array_to_tensor", f"input[{i}]", entry)
@@ -104,7 +104,7 @@ def max_sequence_len(rank_table: Variable) -> Variable:
 
 
 def lod_tensor_to_array(x: Variable, table: Variable) -> Variable:
-    """Cut sequences into time steps."""
+    """Split sequences into time steps."""
     helper = LayerHelper("lod_tensor_to_array", **locals())
     array = helper.create_variable(
         name=unique_name.generate("lod_tensor_to_array"), type=VarType.LOD_TENSOR_ARRAY, dtype=x.dtype
@@ -114,7 +114,7 @@ def lod_tensor_to_array(x: Variable, table: Variable) -> Variable:
 
 
 def array_to_lod_tensor(x: Variable, table: Variable) -> Variable:
-    """Put time steps back into sequences."""
+    """Join time steps back into sequences."""
     return _apply("array_to_lod_tensor", "array_to_lod_tensor", {"X": x, "RankTable": table}, x.dtype)
 
 
@@ -124,7 +124,7 @@ def shrink_memory(x: Variable, i: Variable, table: Variable) -> Variable:
 
 
 def reorder_lod_tensor_by_rank(x: Variable, rank_table: Variable) -> Variable:
-    """Put rows (or sequences) into the order of a rank table."""
+    """Sort rows (or sequences) into the order of a rank table."""
     if rank_table.type is not VarType.LOD_RANK_TABLE:
         raise TypeError(f"reorder_lod_tensor_by_rank: rank_table must come from lod_rank_table, got {rank_table!r}")
     inputs = {"X": [x], "RankTable": [rank_table]}

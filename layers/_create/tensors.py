@@ -139,15 +139,15 @@ def assign(input: object, output: Variable | None = None) -> Variable:
         helper.append_op(type="assign", inputs={"X": [input]}, outputs={"Out": [output]})
         return output
     if not isinstance(input, (np.ndarray, np.generic)):
-        raise TypeError(f"assign: input must be a Variable or a numpy array, got {type(input).__name__}")
+        raise TypeError(f"assign: input must be a Variable or a NumPy array, got {type(input).__name__}")
     values = np.asarray(input)
     if values.dtype == np.float64:
         values = values.astype(np.float32)  # Fluid: doubles become floats
     names = {"float32": "fp32_values", "int32": "int32_values", "int64": "int64_values", "bool": "bool_values"}
     if values.dtype.name not in names:
-        raise TypeError(f"assign: a numpy array of dtype {values.dtype} cannot be assigned; use {sorted(names)}")
+        raise TypeError(f"assign: the array is {values.dtype}, but assign takes only {', '.join(sorted(names))}")
     if values.size > 1024 * 1024:
-        raise ValueError("The size of input is too big. Please consider saving it to file and 'load_op' to load it")
+        raise ValueError(f"assign: {values.size:,} numbers are too many for a program: feed them, or use layers.load")
     if output is None:
         output = helper.create_variable_for_type_inference(to_vartype(values.dtype))
     attrs = {
@@ -160,7 +160,7 @@ def assign(input: object, output: Variable | None = None) -> Variable:
 
 
 def concat(input: Any, axis: Any = 0, name: str | None = None) -> Variable:
-    """Tensors one after the other along axis."""
+    """Join tensors along axis."""
     helper = LayerHelper("concat", name=name)
     if isinstance(input, Variable) and input.type is VarType.LOD_TENSOR_ARRAY:
         return join_array(helper, input, axis, use_stack=False)
@@ -178,12 +178,12 @@ def concat(input: Any, axis: Any = 0, name: str | None = None) -> Variable:
 
 
 def sums(input: Any, out: Variable | None = None) -> Variable:
-    """The sum of a list of tensors; it goes to `out` if given."""
+    """The sum of a list of tensors; written to `out` if given."""
     helper = LayerHelper("sum")
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     if out is None:
         if era().checks_layer_arguments and len({check_part("sums", "input", part).dtype for part in parts}) > 1:
-            raise ValueError(f"sums: the inputs have different dtypes: {[part.dtype.name for part in parts]}")
+            raise ValueError(f"sums: the inputs must have the same dtype, got {[part.dtype.name for part in parts]}")
         out = helper.create_variable_for_type_inference(check_variable("sums", "input", parts[0]).dtype)
     helper.append_op(type="sum", inputs={"X": input}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
     return out
@@ -204,7 +204,7 @@ def _number(value: float, dtype: DTypeLike) -> Any:
 
 
 def zeros_like(x: Variable, out: Variable | None = None) -> Variable:
-    """Zeros in the shape of x."""
+    """Zeros with the shape of x."""
     helper = LayerHelper("zeros_like")
     if out is None:
         out = helper.create_variable_for_type_inference(check_variable("zeros_like", "x", x).dtype)
@@ -214,7 +214,7 @@ def zeros_like(x: Variable, out: Variable | None = None) -> Variable:
 
 
 def ones_like(x: Variable, out: Variable | None = None) -> Variable:
-    """Ones in the shape of x."""
+    """Ones with the shape of x."""
     helper = LayerHelper("ones_like")
     if out is None:
         out = helper.create_variable_for_type_inference(check_variable("ones_like", "x", x).dtype)
@@ -263,19 +263,19 @@ def _arg(op_type: str, x: Variable, axis: int) -> Variable:
 
 
 def argmax(x: Variable, axis: int = 0) -> Variable:
-    """Where the largest entry along axis is."""
+    """The index of the largest entry along axis."""
     return _arg("arg_max", x, axis)
 
 
 def argmin(x: Variable, axis: int = 0) -> Variable:
-    """Where the smallest entry along axis is."""
+    """The index of the smallest entry along axis."""
     return _arg("arg_min", x, axis)
 
 
 def argsort(
     input: Variable, axis: int = -1, descending: bool = False, name: str | None = None
 ) -> tuple[Variable, Variable]:
-    """The entries in order along axis, and where each came from."""
+    """The entries sorted along axis, and the index each came from."""
     helper = LayerHelper("argsort", name=name)
     out = helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)
     indices = helper.create_variable_for_type_inference("int64", stop_gradient=True)
@@ -289,7 +289,7 @@ def argsort(
 
 
 def reverse(x: Variable, axis: Sizes) -> Variable:
-    """x read backwards along axis (a number or several)."""
+    """x reversed along axis (one or several)."""
     helper = LayerHelper("reverse")
     axes = [axis] if isinstance(axis, int) else list(axis)
     return apply(helper, "reverse", check_variable("reverse", "x", x), {"axis": axes})
@@ -324,7 +324,7 @@ def _as_scalar(value: float | Variable, dtype: DTypeLike) -> Variable:
 
 
 def range(start: float | Variable, end: float | Variable, step: float | Variable, dtype: DTypeLike) -> Variable:
-    """start, start + step, ... before end."""
+    """start, start + step, ... up to but not including end."""
     helper = LayerHelper("range")
     bounds = [_as_scalar(value, dtype) for value in (start, end, step)]
     out = helper.create_variable_for_type_inference(dtype)
@@ -344,14 +344,14 @@ def arange(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Variable:
-    """start, start + step, ... before end, as float32 unless a dtype is given; with one argument from 0."""
+    """start, start + step, ... up to but not including end; float32 by default; with one argument, from 0."""
     if end is None:
         start, end = 0, start
     return range(start, end, step, "float32" if dtype is None else dtype)
 
 
 def linspace(start: float | Variable, stop: float | Variable, num: int | Variable, dtype: DTypeLike) -> Variable:
-    """num numbers evenly from start to stop, both included."""
+    """num evenly spaced numbers from start to stop, both included."""
     helper = LayerHelper("linspace")
     first, last = (_as_scalar(value, dtype) for value in (start, stop))
     count = _as_scalar(num, "int32")
@@ -367,7 +367,7 @@ def eye(
     batch_shape: Sequence[int] | None = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
-    """Ones on the diagonal; batch_shape repeats the matrix."""
+    """An identity matrix; batch_shape repeats it."""
     from fluidio.layers._shape.manipulate import stack
 
     helper = LayerHelper("eye")
@@ -384,7 +384,7 @@ def eye(
     out.stop_gradient = True
     for count in reversed(list(batch_shape or [])):
         if not isinstance(count, int) or count <= 0:
-            raise TypeError("batch_shape should be a positive int list")
+            raise TypeError(f"batch_shape must be a list of ints above 0, got {batch_shape!r}")
         out = stack([out] * count, axis=0)
     return out
 

@@ -1,1 +1,1 @@
-"""What stands behind reader ops."""
+"""The implementation of the reader layers."""

@@ -1,4 +1,4 @@
-"""Turn what users' generators yield into batches of tensors; these run in the feeding thread."""
+"""Turn what users' generators yield into batches of tensors, in the feeding thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["BatchSource", "from_batches", "from_sample_lists", "from_samples"]
 BatchSource = Callable[[], Iterator[Tensors]]
 Generator = Callable[[], Iterable[Any]]
 
-_PLAIN = frozenset("?bBilqfdhe")  # dtypes that are taken as they are
+_PLAIN = frozenset("?bBilqfdhe")  # dtypes that are kept unchanged
 
 
 def from_batches(reader: Generator, names: Sequence[str]) -> BatchSource:
@@ -41,15 +41,16 @@ def from_batches(reader: Generator, names: Sequence[str]) -> BatchSource:
 
 def _tensor(value: object, index: int, names: Sequence[str]) -> tuple[Any, Any]:
     if type(value) is np.ndarray and value.dtype.char in _PLAIN:
-        return value.copy(), NO_LOD  # the generator may use its buffer again
+        return value.copy(), NO_LOD  # the generator may reuse its buffer
     if isinstance(value, LoDTensor):
         return value.held_array(), value.levels
     array = np.asarray(value)
     if array.dtype == object:
         name = names[index] if index < len(names) else f"slot {index}"
         raise TypeError(
-            f"The data cannot become one array: the values for {name!r} have unequal lengths; give a "
-            "LoDTensor (fluid.create_lod_tensor), or declare lod_level >= 1 and yield lists of samples"
+            f"the values for {name!r} have different lengths, so they do not form one array; yield a "
+            "LoDTensor (fluid.create_lod_tensor), or declare the variable with lod_level=1 and yield lists "
+            "of samples"
         )
     tensor = LoDTensor()
     tensor.set(array)
@@ -71,7 +72,7 @@ def from_sample_lists(reader: Generator, variables: Sequence[Variable]) -> Batch
 def from_samples(
     reader: Generator, variables: Sequence[Variable], batch_size: int, drop_last: bool, dropped: Callable[[int], None]
 ) -> BatchSource:
-    """Return the source of a reader that yields single samples; `dropped` hears of a short last batch."""
+    """Return the source of a reader that yields single samples; `dropped` is called for a short last batch."""
     feeder = DataFeeder(variables)
 
     def source() -> Iterator[Tensors]:
@@ -97,10 +98,12 @@ def _feed(feeder: DataFeeder, samples: Any) -> Tensors:
 
 @contextlib.contextmanager
 def _items(reader: Generator) -> Iterator[Iterable[Any]]:
-    """Give what a reader returns; a generator is closed in this thread, and what its `finally` raises is heard."""
+    """Yield what a reader returns; close a generator in this thread, so that an error in its `finally` surfaces."""
     items = reader() if callable(reader) else reader
     if not hasattr(items, "__iter__") and not hasattr(items, "__next__"):
-        raise TypeError(f"the reader returned {type(items).__name__}, which cannot be iterated; it must be a generator")
+        raise TypeError(
+            f"the reader returned {type(items).__name__}, which cannot be iterated: write it as a generator, with yield"
+        )
     try:
         yield items
     finally:

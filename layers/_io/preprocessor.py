@@ -13,7 +13,7 @@ __all__ = ["Preprocessor"]
 
 
 class Preprocessor:
-    """Runs ops on every item of a reader before it is delivered.
+    """Runs ops on every item of a reader before delivering it.
 
     Example:
         >>> import fluidio as fluid
@@ -55,15 +55,12 @@ class Preprocessor:
             self.main_prog._rollback()
         self.status = Preprocessor.AFTER_SUB_BLOCK
         if not self._is_completed():
-            raise RuntimeError(
-                "The definition of preprocessor is incompleted! Please make sure that you have set input and output "
-                "variables by invoking 'inputs' and 'outputs' in Preprocessor's sub-block."
-            )
+            raise RuntimeError("the Preprocessor is incomplete: call both inputs() and outputs() inside its block")
 
     def inputs(self) -> list[Variable]:
         """Return the variables of an item."""
         if self.status != Preprocessor.IN_SUB_BLOCK or self.sub_block is None:
-            raise RuntimeError("Preprocessor.inputs() can only be invoked inside the sub-block.")
+            raise RuntimeError("Preprocessor.inputs() works only inside `with preprocessor.block():`")
         variables = [
             self.sub_block.create_var(
                 name=unique_name.generate("preprocessor_source"),
@@ -81,13 +78,13 @@ class Preprocessor:
     def outputs(self, *outs: Variable) -> None:
         """Say what the new reader delivers."""
         if self.status != Preprocessor.IN_SUB_BLOCK:
-            raise RuntimeError("Preprocessor.outputs() can only be invoked inside the sub-block.")
+            raise RuntimeError("Preprocessor.outputs() works only inside `with preprocessor.block():`")
         self.sink_var_names = [v.name for v in outs]
 
     def __call__(self, *args: object, **kwargs: object) -> Variable:
         """Append the op and return the new reader."""
         if self.status != Preprocessor.AFTER_SUB_BLOCK:
-            raise RuntimeError("Preprocessor output can only be retrieved after rnn block.")
+            raise RuntimeError("Preprocessor: build its block first; calling it afterwards returns the new reader")
         self.main_prog.current_block().append_op(
             type="create_custom_reader",
             inputs={"UnderlyingReader": [self.underlying_reader]},

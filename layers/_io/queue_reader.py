@@ -1,4 +1,4 @@
-"""`py_reader`: a reader inside the program that a Python generator feeds."""
+"""`py_reader`: a reader in the program, fed by a Python generator."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def py_reader(
     name: str | None = None,
     use_double_buffer: bool = True,
 ) -> Variable:
-    """Make a reader that a generator feeds from a thread.
+    """Create a reader that a generator feeds from a thread.
 
     Args:
-        capacity: batches that wait at most.
-        shapes, dtypes, lod_levels: one entry for each tensor of a batch; a shape includes the -1 of the batch.
-        name: begins the names of the queue and the readers.
-        use_double_buffer: bring batches to the device in a thread (on the CPU the feeding thread is enough).
+        capacity: the maximum number of queued batches.
+        shapes, dtypes, lod_levels: one entry for each tensor of a batch; a shape includes the batch's -1.
+        name: prefix of the names of the queue and the readers.
+        use_double_buffer: copy batches to the device in a thread (on the CPU the feeding thread is enough).
 
     Example:
         >>> import fluidio as fluid, numpy as np
@@ -58,7 +58,7 @@ def py_reader(
     kinds = [to_vartype(dtype) for dtype in dtypes]
     dims = [tuple(-1 if d is None else int(d) for d in shape) for shape in shapes]
     if len(kinds) != len(dims):
-        raise EnforceNotMet(f"py_reader: {len(dims)} shapes but {len(kinds)} dtypes")
+        raise EnforceNotMet(f"py_reader: got {len(dims)} shapes but {len(kinds)} dtypes; give one dtype for each shape")
     variables = _data_variables(dims, kinds, levels)
     return _py_reader(capacity, list(zip(dims, kinds, levels)), variables, name, use_double_buffer)
 
@@ -68,13 +68,13 @@ def create_py_reader_by_data(
 ) -> Variable:
     """Make a py_reader whose tensors are described by data variables."""
     if not isinstance(feed_list, list):
-        raise TypeError(f"create_py_reader_by_data: feed_list must be a list of variables, got {feed_list!r}")
+        raise TypeError(f"create_py_reader_by_data: feed_list must be a list of Variables, got {feed_list!r}")
     slots = [(v.shape, v.dtype, v.lod_level) for v in feed_list]
     return _py_reader(capacity, slots, feed_list, name, use_double_buffer)
 
 
 def _data_variables(dims: Any, kinds: Any, levels: Any) -> list[Variable]:
-    """Return variables "0", "1", ... in a program of their own, for the DataFeeder."""
+    """Return variables "0", "1", ... in a separate program, for the DataFeeder."""
     with program_guard(Program(), Program()):
         block = default_main_program().global_block()
         return [
@@ -102,7 +102,7 @@ def _py_reader(capacity: int, slots: Any, variables: Any, name: str | None, use_
 def _free_names() -> tuple[str, str, str]:
     """Return names for a queue, its reader and its buffer that are unused in the global scope.
 
-    Fluid: two unnamed py_readers under two `unique_name.guard()`s had one name and clashed.
+    Fluid: two unnamed py_readers under two `unique_name.guard()`s got the same name and clashed.
     """
     while True:
         names = (
@@ -116,7 +116,7 @@ def _free_names() -> tuple[str, str, str]:
 
 
 def make_queue(queue_name: str, reader_name: str, capacity: int, program: Program) -> FeedQueue:
-    """Make the queue in the global scope; a second one of that name in the same program is an error."""
+    """Create the queue in the global scope; a second one of that name in the same program is an error."""
     site = describe(user_site())
     queue = FeedQueue(reader_name, capacity, site)
     queue.owner = weakref.ref(program)
@@ -125,10 +125,10 @@ def make_queue(queue_name: str, reader_name: str, capacity: int, program: Progra
     if isinstance(old, FeedQueue):
         if old.owner is not None and old.owner() is program:
             raise EnforceNotMet(
-                f"the reader {reader_name} exists already in this program: made at {old.site}, and again at {site}; "
-                "give one of them another name="
+                f"this program already has a reader {reader_name}, made at {old.site}; the second one, at "
+                f"{site}, needs another name="
             )
-        old.reset()  # built again, as in a notebook: the new one takes the place of the old
+        old.reset()  # built again, as in a notebook: the new one replaces the old
     held.value = queue
     return queue
 
@@ -136,7 +136,7 @@ def make_queue(queue_name: str, reader_name: str, capacity: int, program: Progra
 def append_py_reader(
     block: Block, queue_name: str, reader_name: str, queue: FeedQueue, slots: Any, checked: Sequence[bool] = ()
 ) -> Variable:
-    """Append the op that makes the run-time reader of a queue; `checked` says which slots came from `fluid.data`."""
+    """Append the op that creates the run-time reader of a queue; `checked` says which slots came from `fluid.data`."""
     variable = block.create_var(name=reader_name, type=VarType.READER, persistable=True)
     variable.reader_slots = list(slots)
     variable.stop_gradient = True
@@ -157,7 +157,7 @@ def append_py_reader(
 
 
 def append_double_buffer(block: Block, reader: Variable, name: str) -> Variable:
-    """Append the op that makes a double buffer."""
+    """Append the op that creates a double buffer."""
     variable = block.create_var(name=name, type=VarType.READER, persistable=True)
     variable.stop_gradient = True
     block.append_op(

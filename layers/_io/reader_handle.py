@@ -17,7 +17,7 @@ __all__ = ["FeedHandle", "attach_feed_handle", "attach_file_handle", "find_reade
 
 
 def find_reader(variable: Variable) -> RuntimeReader:
-    """Return the run-time reader of a variable, or of the nearest one below it that exists, in the global scope."""
+    """Return the run-time reader of a variable in the global scope, or else the nearest existing one below it."""
     block, name = variable.block, variable.name
     while True:
         held: ScopeVariable | None = global_scope().find_var(name)
@@ -27,14 +27,14 @@ def find_reader(variable: Variable) -> RuntimeReader:
         below = op.input("UnderlyingReader") if op is not None else []
         if not below:
             raise EnforceNotMet(
-                f"the reader {variable.name} does not exist in the global scope: run the startup program first, and "
-                "use the scope that it ran in (fluid.scope_guard)"
+                f"the global scope has no reader {variable.name}: run the startup program first, in the same "
+                "scope (fluid.scope_guard)"
             )
         name = below[0]
 
 
 class _FileHandle:
-    """What the variables of file readers can do."""
+    """The methods of file readers' variables."""
 
     def __init__(self, variable: Variable) -> None:
         self._variable = variable
@@ -48,22 +48,23 @@ class _FileHandle:
         return self._top().stats()
 
     def state_dict(self) -> ReaderState:
-        """Return where reading stands, to go on from there in another process."""
+        """Return the position, from which another process can resume."""
         return self._top().state_dict()
 
     def load_state_dict(self, state: ReaderState) -> None:
-        """Go on where `state_dict()` was taken; call it behind the startup program."""
+        """Resume where `state_dict()` was taken; call it after the startup program has run."""
         reader = find_reader(self._variable)
         if reader.name == self._variable.name and reader.is_top():
             reader.load_state_dict(state)
         else:
-            self._top().pending = state  # the readers above are made, and move there, with the first run
+            self._top().pending = state  # the first run creates the readers above and moves them there
 
     def _top(self) -> RuntimeReader:
         ends = find_reader(self._variable).end_points()
         if len(ends) > 1:
             raise EnforceNotMet(
-                f"several readers use {self._variable.name}: {[end.name for end in ends]}; ask one of them"
+                f"{self._variable.name} feeds several readers: use the handle of one of them "
+                f"({', '.join(end.name for end in ends)})"
             )
         return ends[0]
 
@@ -86,7 +87,7 @@ class FeedHandle:
 
     @property
     def source(self) -> BatchSource | None:
-        """What the thread of start() reads."""
+        """What the thread started by start() reads."""
         return self._source
 
     @source.setter
@@ -106,16 +107,16 @@ class FeedHandle:
         """Start the thread that feeds the queue."""
         if self.source is None:
             raise EnforceNotMet(
-                f"reader {self.queue.name} has no source: call decorate_paddle_reader / decorate_tensor_provider "
-                "(py_reader) or set_sample_generator / set_sample_list_generator / set_batch_generator (DataLoader) "
-                "before start()"
+                f"reader {self.queue.name} has no data source: before start(), call decorate_paddle_reader or "
+                "decorate_tensor_provider (py_reader), or set_sample_generator, set_sample_list_generator or "
+                "set_batch_generator (DataLoader)"
             )
         if self.queue.state in (State.ENDED, State.FAILED):
-            self.reset()  # the readers above stand at the end as well
+            self.reset()  # the readers above are at the end as well
         self.queue.start(self.source)
 
     def reset(self) -> None:
-        """Stop the thread, drop what is queued, and be ready for start()."""
+        """Stop the thread, drop queued batches, and get ready for start()."""
         readers = list(self.queue.readers)
         for reader in readers:
             reader.reset()
@@ -127,7 +128,7 @@ class FeedHandle:
         return self.queue.stats()
 
     def state_dict(self) -> ReaderState:
-        """Return how many batches of the epoch were read."""
+        """Return how many batches of the epoch have been read."""
         return {
             "version": 1,
             "reader": self.queue.name,
@@ -137,7 +138,7 @@ class FeedHandle:
         }
 
     def load_state_dict(self, state: ReaderState) -> None:
-        """Pass over the batches that were read before, at the next start(); a warning says how many."""
+        """At the next start(), skip the batches already read; a warning says how many."""
         self.reset()
         self.queue.resume(state)
 

@@ -27,7 +27,7 @@ def linear_chain_crf(
 
     Args:
         input: emission scores: rows of sequences, or [batch, time, tags] with `length`.
-        param_attr: name and more of the transition weights [tags + 2, tags]; crf_decoding takes the same name.
+        param_attr: of the transition weights [tags + 2, tags]; give crf_decoding the same name.
     """
     helper = LayerHelper("linear_chain_crf", **locals())
     size = input.shape[-1]
@@ -53,7 +53,7 @@ def linear_chain_crf(
 def crf_decoding(
     input: Variable, param_attr: AttrLike, label: Variable | None = None, length: Variable | None = None
 ) -> Variable:
-    """Return the best tags under a CRF; with `label`, 1 where they agree with it."""
+    """Return the best tags under a CRF; with `label`, 1 where they match it."""
     helper = LayerHelper("crf_decoding", **locals())
     transition = helper.get_parameter(helper.param_attr.name)
     path = helper.create_variable_for_type_inference("int64")

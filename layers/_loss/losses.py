@@ -33,11 +33,11 @@ __all__ = [
 
 
 def cross_entropy(input: Variable, label: Variable, soft_label: bool = False, ignore_index: int = -100) -> Variable:
-    """Loss of probabilities against labels: -log p[label] for each row.
+    """The loss of predicted probabilities: -log p[label] for each row.
 
     Args:
         soft_label: labels are distributions over the classes.
-        ignore_index: rows with this label cost nothing.
+        ignore_index: rows with this label have zero loss.
     """
     inputs = {
         "X": [check_variable("cross_entropy", "input", input)],
@@ -75,7 +75,7 @@ def softmax_with_cross_entropy(
 ) -> Any:
     """Cross entropy of softmax(logits), in one op; with return_softmax also the probabilities.
 
-    Fluid: on the CPU, logits of ignored labels have a gradient; `right_gradient` gives them none.
+    Fluid: on the CPU, logits of ignored labels have a gradient; `right_gradient` zeroes it.
     """
     check_variable("softmax_with_cross_entropy", "logits", logits)
     helper = LayerHelper("softmax_with_cross_entropy")
@@ -99,7 +99,7 @@ def softmax_with_cross_entropy(
 def sigmoid_cross_entropy_with_logits(
     x: Variable, label: Variable, ignore_index: int = -100, name: str | None = None, normalize: bool = False
 ) -> Variable:
-    """Cross entropy of sigmoid(x), each element a question of its own; normalize divides by those not ignored."""
+    """Cross entropy of sigmoid(x), element by element; normalize divides by the number of elements not ignored."""
     helper = LayerHelper("sigmoid_cross_entropy_with_logits", name=name)
     out = helper.create_variable_for_type_inference(check_variable(helper.layer_type, "x", x).dtype)
     helper.append_op(
@@ -135,7 +135,7 @@ def smooth_l1(
     outside_weight: Variable | None = None,
     sigma: float | None = None,
 ) -> Variable:
-    """For each row the sum of a loss that is square near zero and linear far away."""
+    """The sum over each row of a loss that is quadratic near zero and linear far from it."""
     helper = LayerHelper("smooth_l1_loss")
     diff = helper.create_variable_for_type_inference(x.dtype)
     loss = helper.create_variable_for_type_inference(x.dtype)
@@ -154,7 +154,7 @@ def smooth_l1(
 
 
 def huber_loss(input: Variable, label: Variable, delta: float) -> Variable:
-    """Square within delta, linear outside."""
+    """Quadratic within delta, linear outside."""
     helper = LayerHelper("huber_loss")
     residual = helper.create_variable_for_type_inference(input.dtype)
     out = helper.create_variable_for_type_inference(input.dtype)
@@ -221,7 +221,7 @@ def margin_rank_loss(
 
 
 def bpr_loss(input: Variable, label: Variable, name: str | None = None) -> Variable:
-    """Bayesian personalised ranking: how far the label's score leads the others'."""
+    """Bayesian personalised ranking: by how much the label's score exceeds the others."""
     helper = LayerHelper("bpr_loss", name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(type="bpr_loss", inputs={"X": [input], "Label": [label]}, outputs={"Y": [out]})
@@ -237,10 +237,10 @@ def label_smooth(
 ) -> Variable:
     """(1 - epsilon) label + epsilon times the prior (uniform by default).
 
-    As in Fluid, the label is marked as a constant, no gradient passes.
+    As in Fluid, the label is marked as a constant and gets no gradient.
     """
     if not 0 <= epsilon <= 1:
-        raise ValueError("The value of epsilon must be between 0 and 1.")
+        raise ValueError(f"label_smooth: epsilon must lie between 0 and 1, got {epsilon}")
     helper = LayerHelper("label_smooth", name=name)
     label.stop_gradient = True
     out = helper.create_variable_for_type_inference(dtype)
@@ -252,7 +252,7 @@ def label_smooth(
 
 
 def dice_loss(input: Variable, label: Variable, epsilon: float = 1e-05, name: str | None = None) -> Variable:
-    """One minus twice the overlap of probabilities and labels over their sum, averaged over examples."""
+    """One minus twice the overlap of probabilities and labels divided by their sum, averaged over examples."""
     from fluidio.layers._math.reductions import reduce_mean, reduce_sum
     from fluidio.layers._shape.lookup import one_hot
 
@@ -264,7 +264,7 @@ def dice_loss(input: Variable, label: Variable, epsilon: float = 1e-05, name: st
 
 
 def npair_loss(anchor: Variable, positive: Variable, labels: Variable, l2_reg: float = 0.002) -> Variable:
-    """N-pair loss of two batches of embeddings whose rows belong together by labels."""
+    """N-pair loss of two batches of embeddings whose rows match by label."""
     from fluidio.layers._math.dense import matmul
     from fluidio.layers._math.elementwise import equal, square
     from fluidio.layers._math.reductions import reduce_mean, reduce_sum
@@ -285,7 +285,7 @@ def npair_loss(anchor: Variable, positive: Variable, labels: Variable, l2_reg: f
 def center_loss(
     input: Variable, label: Variable, num_classes: int, alpha: Any, param_attr: AttrLike, update_center: bool = True
 ) -> Variable:
-    """Half the squared distance of each row from its class's centre; the centres follow at rate alpha."""
+    """Half the squared distance of each row from the centre of its class; centres move at rate alpha."""
     from fluidio.initializer import Constant
 
     helper = LayerHelper("center_loss", param_attr=param_attr)
@@ -316,7 +316,7 @@ def center_loss(
 def sigmoid_focal_loss(
     x: Variable, label: Variable, fg_num: Variable, gamma: float = 2.0, alpha: float = 0.25
 ) -> Variable:
-    """Cross entropy of sigmoid(x) in which what is easy counts little; label 0 is the background."""
+    """Cross entropy of sigmoid(x) that gives easy examples little weight; label 0 is the background."""
     helper = LayerHelper("sigmoid_focal_loss")
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(
@@ -331,7 +331,7 @@ def sigmoid_focal_loss(
 def teacher_student_sigmoid_loss(
     input: Variable, label: Variable, soft_max_up_bound: float = 15.0, soft_max_lower_bound: float = -15.0
 ) -> Variable:
-    """Cross entropy of clicks plus that of a teacher's scores, both in one label."""
+    """Cross entropy of clicks plus that of a teacher's scores, both encoded in one label."""
     helper = LayerHelper("teacher_student_sigmoid_loss")
     out = helper.create_variable(dtype=input.dtype)
     helper.append_op(

@@ -31,9 +31,9 @@ def nce(
     seed: int = 0,
     is_sparse: bool = False,
 ) -> Variable:
-    """Return the cost of telling the label from classes drawn at random, divided by their number."""
+    """Return the loss of distinguishing the label from randomly drawn classes, divided by their number."""
     if sampler not in _SAMPLERS:
-        raise ValueError(f"Unsupported sampler type {sampler!r}: use one of {', '.join(_SAMPLERS)}")
+        raise ValueError(f"nce: unknown sampler {sampler!r}: use one of {', '.join(_SAMPLERS)}")
     helper = LayerHelper("nce", **locals())
     width = input.shape[1]
     weight = helper.create_parameter(helper.param_attr, [num_total_classes, width], input.dtype)
@@ -42,7 +42,7 @@ def nce(
         inputs["Bias"] = helper.create_parameter(helper.bias_attr, [num_total_classes, 1], input.dtype, is_bias=True)
     if sampler == "custom_dist":
         if custom_dist is None or len(custom_dist) != num_total_classes:
-            raise ValueError(f"custom_dist must hold {num_total_classes} probabilities")
+            raise ValueError(f"nce: custom_dist must hold one probability for each of the {num_total_classes} classes")
         alias, chance = alias_tables(custom_dist)
         for slot, values, kind in (
             ("CustomDistProbs", custom_dist, "float32"),
@@ -97,14 +97,16 @@ def hsigmoid(
     is_custom: bool = False,
     is_sparse: bool = False,
 ) -> Variable:
-    """Return the cost of the way to the label in a tree of classes, a complete binary one unless a path is given."""
+    """Return the loss along the path to the label in a tree of classes; a complete binary tree by default."""
     helper = LayerHelper("hierarchical_sigmoid", **locals())
     if is_custom and (path_table is None or path_code is None):
-        raise ValueError("a custom tree (is_custom=True) needs path_table and path_code")
+        raise ValueError("hsigmoid: a custom tree (is_custom=True) needs both path_table and path_code")
     if not is_custom and (path_table is not None or path_code is not None):
-        raise ValueError("only num_classes should be passed without custom tree")
+        raise ValueError(
+            "hsigmoid: path_table and path_code describe a custom tree: pass is_custom=True as well, or leave them out"
+        )
     if num_classes is None or (not is_custom and num_classes < 2):
-        raise ValueError("num_classes must not be less than 2 with default tree")
+        raise ValueError(f"hsigmoid: num_classes must be at least 2, got {num_classes}")
     rows = num_classes if is_custom else num_classes - 1
     weight = helper.create_parameter(helper.param_attr, [rows, input.shape[1]], input.dtype)
     inputs: dict[str, Any] = {"X": input, "W": weight, "Label": label}

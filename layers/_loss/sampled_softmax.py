@@ -1,4 +1,4 @@
-"""Softmax over the true classes and a few drawn ones."""
+"""Softmax over the true classes and a few sampled ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sampled_softmax_with_cross_entropy(
     customized_probabilities: Variable | None = None,
     seed: int = 0,
 ) -> Variable:
-    """Cross entropy as if there were only the true classes and num_samples drawn ones, small numbers more likely."""
+    """Cross entropy over the true classes and num_samples sampled ones only; low class numbers are likelier."""
     kind = check_variable("sampled_softmax_with_cross_entropy", "logits", logits).dtype
     helper = LayerHelper("sample_logits")
     inputs: dict[str, Any] = {"Logits": [logits], "Labels": [check_variable("sample_logits", "label", label)]}

@@ -63,12 +63,12 @@ def selu(x: Variable, scale: float | None = None, alpha: float | None = None, na
 
 
 def brelu(x: Variable, t_min: float = 0.0, t_max: float = 24.0, name: str | None = None) -> Variable:
-    """x cut to [t_min, t_max]."""
+    """x clipped to [t_min, t_max]."""
     return _layer("brelu", x, name, t_min=t_min, t_max=t_max)
 
 
 def soft_relu(x: Variable, threshold: float = 40.0, name: str | None = None) -> Variable:
-    """log(1 + exp(x)) with x cut to [-threshold, threshold]."""
+    """log(1 + exp(x)) with x clipped to [-threshold, threshold]."""
     return _layer("soft_relu", x, name, threshold=threshold)
 
 
@@ -78,7 +78,7 @@ def stanh(x: Variable, scale_a: float = 0.67, scale_b: float = 1.7159, name: str
 
 
 def hard_sigmoid(x: Variable, slope: float = 0.2, offset: float = 0.5, name: str | None = None) -> Variable:
-    """slope x + offset cut to [0, 1]."""
+    """slope x + offset, clipped to [0, 1]."""
     return _layer("hard_sigmoid", x, name, slope=slope, offset=offset)
 
 
@@ -88,7 +88,7 @@ def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: 
     Args:
         own_beta: use `beta`.
 
-    Fluid: beta is stored under a name that the op does not read, so it is 1. So it is here, with a warning.
+    Fluid: beta is stored under a name that the op does not read, so it is 1. The same happens here, with a warning.
     """
     if own_beta:
         return _layer("swish", x, name, beta=beta)
@@ -115,7 +115,7 @@ def hard_shrink(x: Variable, threshold: float | None = None) -> Variable:
 
 
 def softshrink(x: Variable, alpha: float | None = None) -> Variable:
-    """x moved towards zero by alpha (0.5), zero where it is closer."""
+    """x moved towards zero by alpha (0.5), zero where |x| < alpha."""
     attrs: dict[str, Any] = {"lambda": alpha}
     return _layer("softshrink", x, None, **attrs)
 
@@ -126,7 +126,7 @@ def thresholded_relu(x: Variable, threshold: float | None = None) -> Variable:
 
 
 def gelu(x: Variable, approximate: bool = False) -> Variable:
-    """x times the normal distribution's cdf at x, by erf or by a tanh formula."""
+    """x times the standard normal CDF at x, computed with erf or approximated with tanh."""
     return _layer("gelu", x, approximate=approximate)
 
 
@@ -136,7 +136,7 @@ def erf(x: Variable) -> Variable:
 
 
 def clip(x: Variable, min: float | Variable, max: float | Variable, name: str | None = None) -> Variable:
-    """x cut to [min, max]; both may be Variables."""
+    """x clipped to [min, max]; both may be Variables."""
     helper = LayerHelper("clip", name=name)
     inputs: dict[str, Any] = {"X": [x]}
     attrs: dict[str, Any] = {"min": 0.0, "max": 0.0}
@@ -151,7 +151,7 @@ def clip(x: Variable, min: float | Variable, max: float | Variable, name: str | 
 
 
 def clip_by_norm(x: Variable, max_norm: float, name: str | None = None) -> Variable:
-    """x scaled down to length max_norm if it is longer. No gradient passes."""
+    """x scaled down to norm max_norm if its norm is larger. No gradient passes."""
     return _layer("clip_by_norm", x, name, max_norm=max_norm)
 
 
@@ -191,7 +191,7 @@ def log_softmax(
 def prelu(x: Variable, mode: str, param_attr: AttrLike = None, name: str | None = None) -> Variable:
     """x where positive, alpha x elsewhere, with a learned alpha for "all", for each "channel" or each "element"."""
     if mode not in ("all", "channel", "element"):
-        raise ValueError(f"mode should be one of all, channel, element; got {mode!r}")
+        raise ValueError(f"prelu: mode must be 'all', 'channel' or 'element', got {mode!r}")
     helper = LayerHelper("prelu", param_attr=param_attr, name=name)
     shape = [1]
     if mode == "channel":

@@ -1,4 +1,4 @@
-"""Matrix products and what every network has: fc, matmul, mean, softmax, topk."""
+"""Matrix products and other staples: fc, matmul, mean, softmax, topk."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def fc(
     *,
     is_test: bool | None = None,
 ) -> Variable:
-    """Fully connected layer: act(sum of input W + b); each input has a weight of its own.
+    """Fully connected layer: act(sum of input W + b); each input has its own weight.
 
     Args:
         num_flatten_dims: leading dims that count as rows; -1 is all but the last.
-        is_test: of Fluid before 1.4; ignored, as it was there.
+        is_test: an argument of Fluid before 1.4; ignored, as it was there.
     """
     if is_test is not None:
         warn_ignored("fc", "is_test")
@@ -41,7 +41,8 @@ def fc(
         columns = math.prod(variable.shape[num_flatten_dims:])
         if columns < 0:
             raise ValueError(
-                f"fc: input {variable.name} {list(variable.shape)} needs known dims after dim {num_flatten_dims}"
+                f"fc: the dims of {variable.name} {list(variable.shape)} from dim {num_flatten_dims} on must "
+                "be known: they decide the size of the weight"
             )
         weight = helper.create_parameter(attr, [columns, size], dtype)
         out = helper.create_variable_for_type_inference(dtype)
@@ -108,7 +109,7 @@ def bilinear_tensor_product(
     param_attr: AttrLike = None,
     bias_attr: AttrLike = None,
 ) -> Variable:
-    """act(x W_i y' + b) for i below size, with a matrix W_i for each."""
+    """act(x W_i y' + b) with one matrix W_i for each i below size."""
     helper = LayerHelper("bilinear_tensor_product", act=act, name=name, param_attr=param_attr, bias_attr=bias_attr)
     weight = helper.create_parameter(helper.param_attr, [size, x.shape[1], y.shape[1]], x.dtype)
     out = helper.create_variable_for_type_inference(x.dtype)

@@ -1,4 +1,4 @@
-"""One-to-one layers over unary and binary ops: `relu(x)`, `elementwise_add(x, y)`."""
+"""Layers that append one unary or binary op: `relu(x)`, `elementwise_add(x, y)`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _compare(op_type: str, x: Variable, y: Variable, cond: Variable | None, forc
 
 
 def less_than(x: Variable, y: Variable, force_cpu: bool | None = None, cond: Variable | None = None) -> Variable:
-    """Whether x < y, for every pair of elements; the result is bool and goes to `cond` if given."""
+    """Whether x < y, for every pair of elements; the bool result is written to `cond` if given."""
     return _compare("less_than", x, y, cond, force_cpu)
 
 
@@ -134,7 +134,7 @@ def _logic(op_type: str, inputs: dict[str, Any], out: Variable | None, name: str
 
 
 def logical_not(x: Variable, out: Variable | None = None, name: str | None = None) -> Variable:
-    """Apply `logical_not` to every element; the result goes to `out` if given."""
+    """Apply `logical_not` to every element; the result is written to `out` if given."""
     return _logic("logical_not", {"X": [x]}, out, name)
 
 
@@ -154,7 +154,7 @@ log = _unary("log")
 
 
 def log1p(x: Variable, out: Variable | None = None, name: str | None = None) -> Variable:
-    """Apply `log1p` to every element; the result goes into `out` if it is given."""
+    """Apply `log1p` to every element; the result is written to `out` if given."""
     helper = LayerHelper("log1p", name=name)
     if out is None:
         out = helper.create_variable_for_type_inference(x.dtype)
@@ -178,7 +178,7 @@ _sign = _unary("sign")
 def sign(x: Variable | Any) -> Variable:
     """Return -1, 0 or 1 for every element of a Variable or of an array."""
     if isinstance(x, np.ndarray):
-        from fluidio.layers._create.tensors import assign  # it is built on this module
+        from fluidio.layers._create.tensors import assign  # imported here because it builds on this module
 
         x = assign(x)
     return _sign(x)

@@ -1,4 +1,4 @@
-"""Products of tensors beside matmul, and small things that go with them."""
+"""Products of tensors other than matmul, and related functions."""
 
 from __future__ import annotations
 
@@ -80,18 +80,20 @@ def clamp(
     output: Variable | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Cut values to [min, max], numbers or Variables; either may be left out.
+    """Clip values to [min, max], numbers or Variables; either may be omitted.
 
-    Fluid: without min the values are cut at 0 below; a warning says so, and min=float("-inf") leaves them.
+    Fluid: without min, values are clipped at 0 from below; a warning says so, and min=float("-inf") avoids it.
     """
     if min is None and max is None:
-        raise ValueError("clamp: either min or max should be given")
+        raise ValueError("clamp: give min, max or both")
     helper = LayerHelper("clamp", name=name)
     out = output
     if out is None:
         out = helper.create_variable_for_type_inference(check_variable("clamp", "input", input).dtype)
     if min is None:
-        warnings.warn('clamp without min cuts below 0, as in Fluid; min=float("-inf") does not', stacklevel=2)
+        warnings.warn(
+            'clamp without min also cuts values below 0, as in Fluid; pass min=float("-inf") to keep them', stacklevel=2
+        )
     inputs, attrs = {"X": [input]}, {"min": 0.0, "max": float("inf")}
     for word, bound in (("min", min), ("max", max)):
         if isinstance(bound, Variable):
@@ -104,7 +106,7 @@ def clamp(
 
 
 def cross(input: Variable, other: Variable, dim: int | None = None) -> Variable:
-    """Vector products along a dim of size 3, by default the first such dim."""
+    """Cross products along a dim of size 3, by default the first such dim."""
     helper = LayerHelper("cross")
     out = helper.create_variable_for_type_inference(check_variable("cross", "input", input).dtype)
     return _pair("cross", input, other, out, helper, None if dim is None else {"dim": dim})
@@ -118,7 +120,7 @@ def dist(x: Variable, y: Variable, p: float = 2) -> Variable:
 
 
 def dot(x: Variable, y: Variable, name: str | None = None) -> Variable:
-    """The sum of x y along the last dim, which stays with size 1."""
+    """The sum of x y along the last dim, which is kept with size 1."""
     helper = LayerHelper("dot", name=name)
     dtype = check_variable("dot", "x", x).dtype
     if name is None:
@@ -129,7 +131,7 @@ def dot(x: Variable, y: Variable, name: str | None = None) -> Variable:
 
 
 def kron(x: Variable, y: Variable, out: Variable | None = None, name: str | None = None) -> Variable:
-    """Every element of x times the whole of y, dim by dim."""
+    """The Kronecker product: every element of x times all of y, dim by dim."""
     helper = LayerHelper("kron", name=name)
     if out is None:
         out = helper.create_variable_for_type_inference(check_variable("kron", "x", x).dtype)
@@ -148,13 +150,13 @@ def similarity_focus(input: Variable, axis: int, indexes: list[int], name: str |
     if axis not in (1, 2, 3):
         raise ValueError(f"similarity_focus: axis must be 1, 2 or 3, got {axis}")
     if not indexes:
-        raise ValueError("similarity_focus: indexes can not be empty.")
+        raise ValueError("similarity_focus: indexes is empty")
     helper = LayerHelper("similarity_focus", name=name)
     return apply(helper, "similarity_focus", input, {"axis": axis, "indexes": list(indexes)})
 
 
 def continuous_value_model(input: Variable, cvm: Variable, use_cvm: bool = True) -> Variable:
-    """Logarithms of the show and click counts in an embedding's first two columns, or the embedding without them."""
+    """An embedding with logarithms of its first two columns (shows and clicks), or without these columns."""
     helper = LayerHelper("cvm", input=input)
     check_variable("cvm", "input", input)
     out = helper.create_variable(dtype=input.dtype)

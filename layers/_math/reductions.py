@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-# The types that hold several dims: Fluid 1.8 takes nothing else for them.
+# The only types in which Fluid 1.8 accepts several dims.
 _DIMS: dict[bool, tuple[type, ...]] = {True: (list,), False: (list, tuple, np.ndarray)}
 
 
@@ -40,37 +40,37 @@ def _reduce(op_type: str, input: Variable, dim: Any, keep_dim: bool, name: str |
 
 
 def reduce_all(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """Whether all elements are true, over dims (all by default); keep_dim leaves ones in their place."""
+    """Whether all elements are true, over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_all", input, dim, keep_dim, name)
 
 
 def reduce_any(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """Whether any element is true, over dims (all by default); keep_dim leaves ones in their place."""
+    """Whether any element is true, over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_any", input, dim, keep_dim, name)
 
 
 def reduce_max(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """The largest element over dims (all by default); keep_dim leaves ones in their place."""
+    """The largest element over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_max", input, dim, keep_dim, name)
 
 
 def reduce_mean(input: Variable, dim: object = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """The mean over dims (all by default); keep_dim leaves ones in their place."""
+    """The mean over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_mean", input, dim, keep_dim, name)
 
 
 def reduce_min(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """The smallest element over dims (all by default); keep_dim leaves ones in their place."""
+    """The smallest element over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_min", input, dim, keep_dim, name)
 
 
 def reduce_prod(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """The product over dims (all by default); keep_dim leaves ones in their place."""
+    """The product over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_prod", input, dim, keep_dim, name)
 
 
 def reduce_sum(input: Variable, dim: object = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-    """The sum over dims (all by default); keep_dim leaves ones in their place."""
+    """The sum over dims (all by default); keep_dim keeps those with size 1."""
     return _reduce("reduce_sum", input, dim, keep_dim, name)
 
 
@@ -94,7 +94,7 @@ def cumsum(
 def logsumexp(
     x: Variable, dim: Sizes | None = None, keepdim: bool = False, out: Any = None, name: str | None = None
 ) -> Variable:
-    """log of the sum of exp over dims."""
+    """The logarithm of the sum of exponentials over dims."""
     from fluidio.layers._math.elementwise import exp, log
 
     total = reduce_sum(exp(x), dim=dim, keep_dim=keepdim)

@@ -17,7 +17,7 @@ __all__ = ["accuracy", "auc", "mean_iou"]
 def accuracy(
     input: Variable, label: Variable, k: int = 1, correct: Variable | None = None, total: Variable | None = None
 ) -> Variable:
-    """Share of rows whose label is among the k largest entries."""
+    """The fraction of rows whose label is among the k largest entries."""
     helper = LayerHelper("accuracy")
     values, indices = topk(input, k=k)
     share = helper.create_variable_for_type_inference("float32")
@@ -42,11 +42,11 @@ def auc(
     """Area under the ROC curve of the last column of probabilities.
 
     Args:
-        topk: without effect, as in Fluid.
+        topk: no effect, as in Fluid.
 
     Returns:
-        the area over all batches so far, the area over the last slide_steps batches (0: all of them), and the four
-        variables that hold the counts.
+        the area over all batches so far, the area over the last slide_steps batches (0: all), and the four variables
+        that hold the counts.
     """
     if topk != 1:
         warn_ignored("auc", "topk")
@@ -75,7 +75,7 @@ def auc(
 
 
 def mean_iou(input: Variable, label: Variable, num_classes: int) -> tuple[Variable, Variable, Variable]:
-    """Intersection over union averaged over classes, and counts of wrong and correct ones by class."""
+    """Intersection over union averaged over classes, and the numbers of wrong and correct predictions by class."""
     helper = LayerHelper("mean_iou")
     mean = helper.create_variable_for_type_inference("float32")
     wrong = helper.create_variable_for_type_inference("int32")

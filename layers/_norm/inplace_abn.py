@@ -1,4 +1,4 @@
-"""Batch normalisation and activation over their own input."""
+"""Batch normalisation and activation that overwrite their input."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def inplace_abn(
     use_global_stats: bool = False,
     act_alpha: float = 1.0,
 ) -> Variable:
-    """Normalise each channel and apply an activation (identity, leaky_relu or elu) in the place of the input.
+    """Normalise each channel and apply an activation (identity, leaky_relu or elu), overwriting the input.
 
-    Fluid: its gradient ran under a CompiledProgram only; here it runs everywhere.
+    Fluid: its gradient ran only under a CompiledProgram; here it runs everywhere.
     """
     if act not in _ACTIVATIONS:
-        raise AssertionError(f"inplace_abn: act must be one of {_ACTIVATIONS}, got {act!r}")
+        raise AssertionError(f"inplace_abn: act must be one of {', '.join(map(str, _ACTIVATIONS))}, got {act!r}")
     check_variable("inplace_abn", "input", input)
     helper = LayerHelper("inplace_abn", name=name, param_attr=param_attr, bias_attr=bias_attr)
     channels, dtype = [input.shape[-1 if data_layout == "NHWC" else 1]], input.dtype

@@ -39,7 +39,7 @@ def batch_norm(
     do_model_average_for_mean_and_var: bool = True,
     use_global_stats: bool = False,
 ) -> Variable:
-    """Normalise each channel by the batch's mean and variance; moving ones are kept for testing.
+    """Normalise each channel by the batch's mean and variance; moving averages are kept for testing.
 
     Args:
         momentum: moving = momentum moving + (1 - momentum) batch.
@@ -53,7 +53,9 @@ def batch_norm(
     scale = helper.create_parameter(helper.param_attr, channels, dtype, default_initializer=Constant(1.0))
     bias = helper.create_parameter(helper.bias_attr, channels, dtype, is_bias=True)
     if scale is None or bias is None:
-        raise ValueError("batch_norm: param_attr and bias_attr must not be False")
+        raise ValueError(
+            "batch_norm: param_attr and bias_attr must not be False: its scale and shift are always parameters"
+        )
 
     def moving(given: str | None, value: float) -> Variable:
         attr = ParamAttr(
@@ -106,7 +108,7 @@ def layer_norm(
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Normalise each example over the dims from begin_norm_axis on, then scale and shift each place."""
+    """Normalise each example over the dims from begin_norm_axis on, then scale and shift each element."""
     check_variable("layer_norm", "input", input)
     helper = LayerHelper("layer_norm", input=input, act=act, param_attr=param_attr, bias_attr=bias_attr, name=name)
     shape = [math.prod(input.shape[begin_norm_axis:])]
@@ -114,12 +116,16 @@ def layer_norm(
     if scale:
         weight = helper.create_parameter(helper.param_attr, shape, input.dtype, default_initializer=Constant(1.0))
         if weight is None:
-            raise ValueError("layer_norm: param_attr should not be False when using scale")
+            raise ValueError(
+                "layer_norm: param_attr=False leaves no parameter for the scale; pass scale=False to have none"
+            )
         inputs["Scale"] = [weight]
     if shift:
         bias = helper.create_parameter(helper.bias_attr, shape, input.dtype, is_bias=True)
         if bias is None:
-            raise ValueError("layer_norm: bias_attr should not be False when using shift")
+            raise ValueError(
+                "layer_norm: bias_attr=False leaves no parameter for the shift; pass shift=False to have none"
+            )
         inputs["Bias"] = [bias]
     mean = helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)
     variance = helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)
@@ -145,11 +151,11 @@ def group_norm(
 ) -> Variable:
     """Normalise each group of channels of each example.
 
-    As in Fluid, without param_attr (bias_attr) there is no scale (shift) at all.
+    As in Fluid, there is no scale without param_attr, and no shift without bias_attr.
     """
     check_variable("group_norm", "input", input)
     if data_layout not in ("NCHW", "NHWC"):
-        raise ValueError(f"data_layout should be NCHW or NHWC, got {data_layout!r}")
+        raise ValueError(f"data_layout must be 'NCHW' or 'NHWC', got {data_layout!r}")
     helper = LayerHelper("group_norm", input=input, act=act, param_attr=param_attr, bias_attr=bias_attr, name=name)
     shape = [input.shape[1 if data_layout == "NCHW" else -1]]
     inputs: dict[str, Any] = {"X": [input]}
@@ -202,7 +208,7 @@ def instance_norm(
 def spectral_norm(
     weight: Variable, dim: int = 0, power_iters: int = 1, eps: float = 1e-12, name: str | None = None
 ) -> Variable:
-    """The weight divided by its largest singular value, found by the power method from two kept vectors."""
+    """The weight divided by its largest singular value, which the power method finds from two stored vectors."""
     helper = LayerHelper("spectral_norm", name=name)
     rows = weight.shape[dim]
     inputs: dict[str, Any] = {"Weight": [weight]}
@@ -235,10 +241,11 @@ def data_norm(
     """Normalise each column by sums over all batches seen so far.
 
     Args:
-        param_attr: a dict of start values: batch_size (1e4), batch_sum (0), batch_square (1e4), scale_w (1), bias (0).
-        moving_mean_name, moving_variance_name, do_model_average_for_mean_and_var: without effect, as in Fluid.
-        slot_dim: columns come in slots of so many; one that begins with zero is left out and gives zeros.
-        sync_stats: without effect; there is one trainer.
+        param_attr: a dict of initial values:
+            batch_size (1e4), batch_sum (0), batch_square (1e4), scale_w (1), bias (0).
+        moving_mean_name, moving_variance_name, do_model_average_for_mean_and_var: no effect, as in Fluid.
+        slot_dim: columns per slot; a slot that begins with zero is not counted and gives zeros.
+        sync_stats: no effect; there is one trainer.
         enable_scale_and_shift: multiply by a trained scale and add a trained bias, by column.
     """
     ignored = {
@@ -294,7 +301,7 @@ def lrn(
     """Local response normalisation over n neighbouring channels."""
     helper = LayerHelper("lrn", name=name)
     if len(input.shape) != 4:
-        raise ValueError(f"Input's dimension size of Op(lrn) must be 4, but received {len(input.shape)}.")
+        raise ValueError(f"lrn: input must have 4 dims, it has shape {list(input.shape)}")
     mid = helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(

@@ -41,7 +41,7 @@ def dropout(
     """Zero elements with probability dropout_prob in training.
 
     Args:
-        seed: fixes the mask, the same in every step; else the program's random_seed does, else each step redraws it.
+        seed: fixes one mask for all steps; so does the program's random_seed. Without either, each step draws one.
         dropout_implementation: "downgrade_in_infer" multiplies by 1 - p at test time, "upscale_in_train" divides
             by it in training.
     """
@@ -67,9 +67,9 @@ def dropout(
 
 
 def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
-    """A random piece of each instance; `shape` are its last dims. The seed moves on with every run.
+    """A random piece of each instance; `shape` gives its last dims. The seed advances with every run.
 
-    As in Fluid, without a seed one is drawn when the layer is built.
+    As in Fluid, a seed is drawn when the layer is built unless one is given.
     """
     import random
 
@@ -85,7 +85,7 @@ def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     elif isinstance(seed, Variable):
         seed_variable = seed
     else:
-        raise ValueError("'seed' must be a Variable or an int.")
+        raise ValueError(f"random_crop: seed must be an int or a Variable, got {type(seed).__name__}")
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(
         type="random_crop",
@@ -109,15 +109,17 @@ def shape_arguments(helper: LayerHelper, shape: ShapeLike, inputs: dict[str, Any
 def uniform_random(
     shape: ShapeLike, dtype: DTypeLike = "float32", min: float = -1.0, max: float = 1.0, seed: int = 0
 ) -> Variable:
-    """Uniform numbers in [min, max); with seed 0, new ones in every run.
+    """Uniform random numbers in [min, max); with seed 0, different in every run.
 
-    Fluid: they are float32 whatever dtype says; `cast` gives others.
+    Fluid: they are float32 whatever dtype says; `cast` converts them.
     """
     helper = LayerHelper("uniform_random")
     inputs: dict[str, Any] = {}
     attrs: dict[str, Any] = {"min": min, "max": max, "seed": seed}
     if to_vartype(dtype) is not VarType.FP32:
-        warn_like_fluid("uniform_random", "the numbers are float32 whatever dtype says; cast gives others")
+        warn_like_fluid(
+            "uniform_random", "the numbers are float32 whatever dtype says; use layers.cast to convert them"
+        )
     shape_arguments(helper, shape, inputs, attrs)
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type="uniform_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
@@ -127,7 +129,7 @@ def uniform_random(
 def gaussian_random(
     shape: ShapeLike, mean: float = 0.0, std: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
 ) -> Variable:
-    """Normal numbers; with seed 0, new ones in every run."""
+    """Normal random numbers; with seed 0, different in every run."""
     helper = LayerHelper("gaussian_random")
     attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "mean": mean, "std": std, "seed": seed}
     inputs: dict[str, Any] = {}
@@ -164,7 +166,7 @@ def uniform_random_batch_size_like(
     max: float = 1.0,
     seed: int = 0,
 ) -> Variable:
-    """Uniform numbers with as many rows as the input."""
+    """Uniform random numbers with as many rows as the input."""
     return _like(
         "uniform_random_batch_size_like",
         input,
@@ -188,7 +190,7 @@ def gaussian_random_batch_size_like(
     seed: int = 0,
     dtype: DTypeLike = "float32",
 ) -> Variable:
-    """Normal numbers with as many rows as the input."""
+    """Normal random numbers with as many rows as the input."""
     return _like(
         "gaussian_random_batch_size_like",
         input,
@@ -205,7 +207,7 @@ def gaussian_random_batch_size_like(
 def sampling_id(
     x: Variable, min: float = 0.0, max: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
 ) -> Variable:
-    """For each row of probabilities a random column, drawn by them.
+    """A random column for each row, drawn with the row's probabilities.
 
     Fluid: the result is int64 whatever dtype says.
     """

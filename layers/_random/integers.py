@@ -1,4 +1,4 @@
-"""Layers that fill tensors or draw whole numbers: full, randint, randn, randperm."""
+"""Layers that fill tensors or draw numbers: full, randint, randn, randperm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["full", "full_like", "randint", "randn", "randperm"]
 
 def _check_device(layer: str, device: str | None) -> None:
     if device not in (None, "cpu", "gpu"):
-        raise ValueError(f"{layer}: device must be None, 'cpu' or 'gpu', got {device!r}")
+        raise ValueError(f"{layer}: device must be 'cpu', 'gpu' or None, got {device!r}")
 
 
 def full(
@@ -49,13 +49,14 @@ def full_like(
     stop_gradient: bool = True,
     name: str | None = None,
 ) -> Variable:
-    """A tensor like the input, filled with one value; float32 unless dtype says otherwise."""
+    """A tensor like the input, filled with one value; its dtype, too, unless dtype says otherwise."""
     _check_device("full_like", device)
     helper = LayerHelper("full_like", name=name)
-    kind = to_vartype("float32" if dtype is None else dtype)
+    like = check_variable("full_like", "input", input)
+    kind = like.dtype if dtype is None else to_vartype(dtype)
     if out is None:
         out = helper.create_variable_for_type_inference(kind)
-    inputs = {"X": [check_variable("full_like", "input", input)]}
+    inputs = {"X": [like]}
     attrs = {"value": fill_value, "dtype": kind}
     helper.append_op(type="fill_any_like", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     out.stop_gradient = stop_gradient
@@ -73,7 +74,7 @@ def randint(
     seed: int = 0,
     name: str | None = None,
 ) -> Variable:
-    """Whole numbers in [low, high), or in [0, low) with one bound; with seed 0, new ones in every run."""
+    """Random integers in [low, high), or in [0, low) with one bound; with seed 0, different in every run."""
     _check_device("randint", device)
     if shape is None:
         shape = [1]
@@ -81,7 +82,7 @@ def randint(
     if high is None:
         low, high = 0, low
     if low >= high:
-        raise ValueError(f"randint: low {low} must be less than high {high}")
+        raise ValueError(f"randint: low ({low}) must be below high ({high})")
     helper = LayerHelper("randint", name=name)
     inputs: dict[str, Any] = {}
     attrs: dict[str, Any] = {"low": low, "high": high, "dtype": kind, "seed": seed}
@@ -108,7 +109,7 @@ def randn(
     stop_gradient: bool = True,
     name: str | None = None,
 ) -> Variable:
-    """Normal numbers with mean 0 and deviation 1. As in Fluid, the seed is drawn when the layer is built."""
+    """Standard normal random numbers. As in Fluid, the seed is drawn when the layer is built."""
     _check_device("randn", device)
     kind = to_vartype("float32" if dtype is None else dtype)
     helper = LayerHelper("randn", name=name)
@@ -130,13 +131,13 @@ def randperm(
     stop_gradient: bool = True,
     seed: int = 0,
 ) -> Variable:
-    """0 ... n-1 in a random order; with seed 0, a new one in every run."""
+    """0 ... n-1 in random order; with seed 0, a different one in every run."""
     _check_device("randperm", device)
     if n < 1:
-        raise ValueError("randperm: the input n should be greater than 0.")
+        raise ValueError(f"randperm: n must be at least 1, got {n}")
     kind = to_vartype(dtype)
     if kind.name not in ("INT32", "INT64"):
-        raise TypeError(f"randperm: dtype must be int64 or int32, got {kind.name}")
+        raise TypeError(f"randperm: dtype must be int32 or int64, got {kind.name}")
     helper = LayerHelper("randperm")
     if out is None:
         out = helper.create_variable_for_type_inference(kind)

@@ -1,4 +1,4 @@
-"""Beam search over LoD rows, as the book's machine translation does it, and following parents."""
+"""Beam search over LoD rows, as in the book's machine translation, and tracing paths back through parents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def beam_search(
     name: str | None = None,
     return_parent_idx: bool = False,
 ) -> tuple[Variable, ...]:
-    """Return ids and scores of the best continuations of each source sentence (and the rows they continue)."""
+    """Return the ids and scores of the best continuations of each source sentence (and the rows they continue)."""
     helper = LayerHelper("beam_search", **locals())
     inputs: dict[str, Any] = {"pre_ids": pre_ids, "pre_scores": pre_scores, "scores": scores}
     if ids is not None:

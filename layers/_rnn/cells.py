@@ -17,7 +17,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "rnn"]
 
 
 class RNNCell:
-    """Base class: `call(inputs, states)` returns outputs and new states; `state_shape` says what states look like."""
+    """Base class: `call(inputs, states)` returns outputs and new states; `state_shape` describes the states."""
 
     def call(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("a subclass of RNNCell must define call()")
@@ -33,7 +33,7 @@ class RNNCell:
         init_value: float = 0,
         batch_dim_idx: int = 0,
     ) -> Any:
-        """Return states filled with `init_value`, with as many rows as `batch_ref` has."""
+        """Return states filled with `init_value`, with as many rows as `batch_ref`."""
         from fluidio.layers import fill_constant_batch_size_like
 
         reference = utils.flatten(batch_ref)[0]
@@ -94,7 +94,7 @@ def _packed(structure: Any, states: list[Any]) -> Any:
 
 
 def _named(attr: AttrLike, suffix: str) -> Any:
-    """Return an attribute whose name, if it has one, ends with a suffix: one attribute serves two parameters."""
+    """Return the attribute with a suffix on its name, if it has one: one attribute serves two parameters."""
     given = ParamAttr._to_attr(attr)
     if given is False or given is None or getattr(given, "name", None) is None:
         return copy.deepcopy(given)
@@ -104,7 +104,7 @@ def _named(attr: AttrLike, suffix: str) -> Any:
 
 
 class _Unit:
-    """What both cells share: the name, activations, and parameters made at the first call."""
+    """The common part of both cells: the name, activations, and parameters created at the first call."""
 
     def __init__(
         self, name: str, kind: str, hidden_size: int, param_attr: AttrLike, bias_attr: AttrLike, dtype: DTypeLike
@@ -218,7 +218,7 @@ def _swap_batch_and_time(x: Variable) -> Variable:
 
 
 def _kept(old: Variable, new: Variable, mask: Variable) -> Variable:
-    """Return new where the mask is one, old where it is zero."""
+    """Return `new` where the mask is one, `old` where it is zero."""
     from fluidio.layers import elementwise_mul
 
     kept = elementwise_mul(new, mask, axis=0) - elementwise_mul(old, mask - 1, axis=0)
@@ -238,9 +238,9 @@ def rnn(
     """Run a cell over the steps of inputs [batch, time, ...] and return all outputs and the last states.
 
     Args:
-        sequence_length: lengths of the rows; after its length a row keeps its state.
+        sequence_length: lengths of the rows; a row keeps its state once it has ended.
         time_major: inputs and outputs are [time, batch, ...].
-        kwargs: handed to the cell.
+        kwargs: passed to the cell.
     """
     from fluidio.layers import reverse, sequence_mask, shape, transpose
 

@@ -1,4 +1,4 @@
-"""Decoding step by step: decoders, beam search on dense tensors, and the loop that runs them."""
+"""Step-by-step decoding: decoders, beam search on dense tensors, and the loop that runs them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from fluidio.program import Variable, default_main_program, unique_name
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 
-_FAR = 1e9  # stands for infinity in scores
+_FAR = 1e9  # infinity, among scores
 
 
 class Decoder:
-    """Base class of what dynamic_decode runs: initialize, step, and perhaps finalize."""
+    """Base class for dynamic_decode: implement initialize and step, and finalize if needed."""
 
     def initialize(self, inits: object) -> Any:
-        """Return the first inputs, the first states and which rows are finished."""
-        raise NotImplementedError(f"{type(self).__name__} must implement initialize")
+        """Return the initial inputs, the initial states and which rows are finished."""
+        raise NotImplementedError(f"{type(self).__name__} must define initialize()")
 
     def step(self, time: Variable, inputs: Any, states: Any, **kwargs: Any) -> Any:
         """Return outputs, next states, next inputs and which rows are finished."""
-        raise NotImplementedError(f"{type(self).__name__} must implement step")
+        raise NotImplementedError(f"{type(self).__name__} must define step()")
 
     def finalize(self, outputs: Any, final_states: Any, sequence_lengths: Variable) -> Any:
-        """Return final outputs and states."""
-        raise NotImplementedError(f"{type(self).__name__} has no finalize")
+        """Return what `dynamic_decode` gives back."""
+        raise NotImplementedError(f"{type(self).__name__} does not define finalize()")
 
 
 class BeamSearchDecoder(Decoder):
     """Beam search around a cell.
 
     Args:
-        cell: an RNNCell, or anything called like one.
+        cell: an RNNCell, or any function with its arguments.
         embedding_fn: turns token ids into inputs of the cell.
         output_fn: turns outputs of the cell into scores of the vocabulary.
     """
@@ -130,7 +130,7 @@ class BeamSearchDecoder(Decoder):
         return output, state, next_inputs, state.finished
 
     def _masked(self, log_probs: Variable, finished: Variable, vocabulary: int) -> Variable:
-        """Let finished beams go on with the end token only, at no cost."""
+        """Let finished beams continue only with the end token, at no cost."""
         from fluidio import layers
 
         only_end = np.full(vocabulary, -_FAR, np.float32)
@@ -180,7 +180,7 @@ class BeamSearchDecoder(Decoder):
 
 
 def _outer_array(dtype: DTypeLike) -> Variable:
-    """Create an array in the block around the loop that is being built."""
+    """Create an array in the block that encloses the loop being built."""
     program = default_main_program()
     parent = program.current_block().parent
     assert parent is not None
@@ -200,10 +200,10 @@ def dynamic_decode(
     """Run a decoder until all rows are finished (or for max_step_num steps); return outputs and final states.
 
     Args:
-        impute_finished: rows that are finished keep their states.
-        is_test: keep no history of inputs and states; no gradient then.
-        return_length: return the lengths, too.
-        kwargs: handed to decoder.step.
+        impute_finished: finished rows keep their states.
+        is_test: keep no history of inputs and states, which rules out gradients.
+        return_length: also return the lengths.
+        kwargs: passed to decoder.step.
     """
     from fluidio import layers
     from fluidio.layers._rnn.cells import _kept, _swap_batch_and_time

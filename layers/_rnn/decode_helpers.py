@@ -1,4 +1,4 @@
-"""Helpers that choose what a BasicDecoder reads next: the teacher's tokens, the best ones, or drawn ones."""
+"""Helpers that choose the next input of a BasicDecoder: given tokens, the best ones, or sampled ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class DecodeHelper:
     """Base class: initialize, sample and next_inputs."""
 
     def initialize(self) -> Any:
-        """Return the first inputs and which rows are finished."""
-        raise NotImplementedError(f"{type(self).__name__} must implement initialize")
+        """Return the initial inputs and which rows are finished."""
+        raise NotImplementedError(f"{type(self).__name__} must define initialize()")
 
     def sample(self, time: Variable, outputs: Variable, states: Any) -> Variable:
         """Return the token of each row."""
-        raise NotImplementedError(f"{type(self).__name__} must implement sample")
+        raise NotImplementedError(f"{type(self).__name__} must define sample()")
 
     def next_inputs(self, time: Variable, outputs: Variable, states: object, sample_ids: Variable) -> Any:
         """Return which rows are finished, the next inputs and the next states."""
-        raise NotImplementedError(f"{type(self).__name__} must implement next_inputs")
+        raise NotImplementedError(f"{type(self).__name__} must define next_inputs()")
 
 
 class TrainingHelper(DecodeHelper):
@@ -36,7 +36,7 @@ class TrainingHelper(DecodeHelper):
         self.inputs = inputs
         self.sequence_length = sequence_length
         self.time_major = time_major
-        # One step of zeros behind the end: the last step reads on as well.
+        # One step of zeros after the end, because the last step reads a next input too.
         self.inputs_ = utils.map_structure(self._padded, inputs)
 
     def _padded(self, x: Variable) -> Variable:
@@ -76,7 +76,7 @@ class TrainingHelper(DecodeHelper):
 
 
 class GreedyEmbeddingHelper(DecodeHelper):
-    """Read the best token of the step before."""
+    """Read the best token of the previous step."""
 
     def __init__(self, embedding_fn: Callable[[Variable], Variable], start_tokens: Variable, end_token: int) -> None:
         from fluidio.layers import fill_constant
@@ -103,7 +103,7 @@ class GreedyEmbeddingHelper(DecodeHelper):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Read a token drawn from the distribution of the step before."""
+    """Read a token sampled from the previous step's distribution."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 
 
 class BasicDecoder(Decoder):
-    """Run a cell on what a helper gives it."""
+    """Run a cell on the inputs that a helper chooses."""
 
     OutputWrapper = collections.namedtuple("OutputWrapper", ("cell_outputs", "sample_ids"))
 

@@ -17,7 +17,7 @@ __all__ = ["DynamicRNN"]
 
 
 class DynamicRNN:
-    """Run a block over the steps of sequences, the longest first, each step on all sequences that are long enough.
+    """Run a block over the steps of sequences, longest first; each step covers the sequences that have not ended.
 
     Example:
         >>> import fluidio as fluid
@@ -54,7 +54,7 @@ class DynamicRNN:
 
     def _inside(self, method: str) -> None:
         if self.status != DynamicRNN.IN_RNN:
-            raise ValueError(f"{method} can only be invoked inside rnn block.")
+            raise ValueError(f"DynamicRNN.{method}() works only inside `with rnn.block():`")
 
     def _parent(self) -> Block:
         parent = self.helper.main_program.current_block().parent
@@ -63,11 +63,11 @@ class DynamicRNN:
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """Build the step; once."""
+        """Build the step; may be called only once."""
         from fluidio.layers import less_than
 
         if self.status != DynamicRNN.BEFORE_RNN:
-            raise ValueError("rnn.block() can only be invoke once")
+            raise ValueError("DynamicRNN: block() was already called; a DynamicRNN has one block")
         self.step_idx = fill_constant(shape=[1], dtype="int64", value=0, force_cpu=True)
         self.step_idx.stop_gradient = False
         self.status = DynamicRNN.IN_RNN
@@ -76,7 +76,7 @@ class DynamicRNN:
         with self.while_op.block():
             yield
             if self.max_seq_len is None:
-                raise ValueError("a DynamicRNN needs at least one step_input()")
+                raise ValueError("DynamicRNN: the block needs at least one step_input()")
             increment(x=self.step_idx, value=1.0, in_place=True)
             for new_memory, array in self.mem_link:
                 array_write(x=new_memory, i=self.step_idx, array=array)
@@ -87,10 +87,10 @@ class DynamicRNN:
             self.outputs.append(array_to_lod_tensor(x=array, table=self.lod_rank_table))
 
     def step_input(self, x: Variable, level: int = 0) -> Variable:
-        """Return the step of a sequence input; the first call fixes the sequences that the block runs over."""
+        """Return the current step of a sequence input; the first call fixes the sequences the block runs over."""
         self._inside("step_input")
         if not isinstance(x, Variable):
-            raise TypeError(f"step_input takes a Variable, got {type(x).__name__}")
+            raise TypeError(f"DynamicRNN.step_input takes a Variable, got {type(x).__name__}")
         parent = self._parent()
         if self.lod_rank_table is None:
             self._start(parent, x, level)
@@ -125,10 +125,12 @@ class DynamicRNN:
         )
 
     def static_input(self, x: Variable) -> Variable:
-        """Return an input that every step sees whole; the part of sequences that have not ended."""
+        """Return an input that every step sees whole, without the sequences that have ended."""
         self._inside("static_input")
         if self.lod_rank_table is None:
-            raise RuntimeError("static_input() must be called after step_input().")
+            raise RuntimeError(
+                "DynamicRNN: call step_input() before static_input(): it decides how many steps there are"
+            )
         reordered = self._reordered(x, "dynamic_rnn_static_input_reordered")
         return shrink_memory(reordered, self.step_idx, self.lod_rank_table)
 
@@ -150,20 +152,22 @@ class DynamicRNN:
         need_reorder: bool = False,
         dtype: DTypeLike = "float32",
     ) -> Variable:
-        """Return a memory: what update_memory() gave in the step before, at first `init` or `value` in `shape`.
+        """Return a memory: the value update_memory() set in the previous step; at first `init`, or `value` in `shape`.
 
         Args:
-            need_reorder: sort `init`, which has a row for each sequence, as the sequences are sorted. Needed unless the
-                order of rows has no meaning.
+            need_reorder: sort `init`, which has one row per sequence, like the sequences; needed unless the order
+                of rows is irrelevant.
         """
         self._inside("memory")
         self._zero()
         if init is None:
             if shape is None:
-                raise ValueError("if init is None, memory at least need shape")
+                raise ValueError("DynamicRNN.memory: give init, a Variable with the first values, or shape")
             return self.memory(init=self._filled(shape, value, dtype))
         if self.lod_rank_table is None:
-            raise ValueError("If the init is set, step_input() must be called before memory()")
+            raise ValueError(
+                "DynamicRNN: call step_input() before memory(init=...): it decides the order of the sequences"
+            )
         parent = self._parent()
         if need_reorder:
             init = self._reordered(init, "dynamic_rnn_mem_init_reordered")
@@ -178,7 +182,9 @@ class DynamicRNN:
 
     def _filled(self, shape: Sequence[int], value: float, dtype: DTypeLike) -> Variable:
         if not self.input_array:
-            raise ValueError("A step_input() must be called before memory(shape=..., value=...)")
+            raise ValueError(
+                "DynamicRNN: call step_input() before memory(shape=...): it decides how many sequences there are"
+            )
         parent = self._parent()
         first = parent.create_var(name=unique_name.generate("in0"), dtype=self.input_array[0].dtype)
         parent.append_op(
@@ -204,13 +210,15 @@ class DynamicRNN:
             )
 
     def update_memory(self, ex_mem: Variable, new_mem: Variable) -> None:
-        """Say what a memory is in the next step."""
+        """Set a memory's value for the next step."""
         self._inside("update_memory")
         array = self.mem_dict.get(ex_mem.name)
         if array is None:
-            raise ValueError(f"Please invoke memory before update_memory: {ex_mem.name} is not a memory of this rnn")
+            raise ValueError(
+                f"DynamicRNN.update_memory: {ex_mem.name} is not a memory of this rnn: pass what memory() returned"
+            )
         if self.lod_rank_table is None:
-            raise ValueError("Please invoke step_input before update_memory")
+            raise ValueError("DynamicRNN: call step_input() before update_memory()")
         self.mem_link.append((new_mem, array))
 
     def output(self, *outputs: Variable) -> None:
@@ -228,7 +236,7 @@ class DynamicRNN:
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.status != DynamicRNN.AFTER_RNN:
-            raise ValueError("Output of the dynamic RNN can only be visited outside the rnn block.")
+            raise ValueError("DynamicRNN: its results are ready after the block has ended; call the rnn there")
         if not self.outputs:
-            raise ValueError("RNN has no output")
+            raise ValueError("DynamicRNN: the block has no results: call output() inside it")
         return self.outputs[0] if len(self.outputs) == 1 else self.outputs

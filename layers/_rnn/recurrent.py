@@ -1,4 +1,4 @@
-"""Recurrent layers over sequences: LSTM and GRU, whole and in single steps."""
+"""Recurrent layers: LSTM and GRU over sequences and as single steps."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def dynamic_lstm(
     *,
     all_gates: bool = False,
 ) -> tuple[Variable, Variable]:
-    """Return hidden state and cell of an LSTM over each sequence.
+    """Return the hidden state and cell of an LSTM over each sequence.
 
     Args:
         input: rows of width `size`, the input's share of the gates (usually an fc without activation).
         size: four times the width of the hidden state.
-        h_0, c_0: states to start from, one row for each sequence.
+        h_0, c_0: initial states, one row for each sequence.
         use_peepholes: let the gates see the cell; the bias then is [1, 7 * hidden] instead of [1, 4 * hidden].
         all_gates: train all gates on the CPU whatever the hidden size.
 
@@ -47,7 +47,7 @@ def dynamic_lstm(
     with a warning, so that losses agree. On a GPU all gates are trained here.
     """
     if bias_attr is False:
-        raise AssertionError("bias_attr should not be False in dynamic_lstm.")
+        raise AssertionError("dynamic_lstm: bias_attr must not be False: its bias also holds the peephole weights")
     helper = LayerHelper("lstm", **locals())
     hidden_size = size // 4
     weight = helper.create_parameter(helper.param_attr, [hidden_size, 4 * hidden_size], dtype)
@@ -101,7 +101,7 @@ def dynamic_lstmp(
     *,
     all_gates: bool = False,
 ) -> tuple[Variable, Variable]:
-    """Return projected hidden state and cell of an LSTM with a projection of `proj_size`.
+    """Return the projected hidden state and the cell of an LSTM with a projection of `proj_size`.
 
     Args:
         all_gates: train all gates on the CPU whatever the hidden size.
@@ -109,7 +109,7 @@ def dynamic_lstmp(
     Fluid: its CPU kernel trained the output gate alone where the hidden size is a multiple of 8; see `dynamic_lstm`.
     """
     if bias_attr is False:
-        raise AssertionError("bias_attr should not be False in dynamic_lstmp.")
+        raise AssertionError("dynamic_lstmp: bias_attr must not be False: its bias also holds the peephole weights")
     helper = LayerHelper("lstmp", **locals())
     hidden_size = size // 4
     weight = helper.create_parameter(helper.param_attr, [proj_size, 4 * hidden_size], dtype)
@@ -197,7 +197,7 @@ def dynamic_gru(
 def _check_activations(*names: str) -> None:
     for name in names:
         if name not in _NUMBERS:
-            raise KeyError(f"gru_unit knows the activations {', '.join(_NUMBERS)}, not {name!r}")
+            raise KeyError(f"gru_unit: unknown activation {name!r}: use one of {', '.join(_NUMBERS)}")
 
 
 def gru_unit(
@@ -212,12 +212,12 @@ def gru_unit(
     *,
     own_activations: bool = False,
 ) -> tuple[Variable, Variable, Variable]:
-    """Return hidden state, reset hidden state and gates of one GRU step; `size` is three times the width.
+    """Return the hidden state, reset hidden state and gates of one GRU step; `size` is three times the width.
 
     Args:
         own_activations: use `activation` and `gate_activation`.
 
-    Fluid: they are tanh and sigmoid whatever is asked for. So they are here, with a warning.
+    Fluid: they are tanh and sigmoid whatever is asked for. The same happens here, with a warning.
     """
     _check_activations(activation, gate_activation)
     if not own_activations and (activation, gate_activation) != ("tanh", "sigmoid"):
@@ -255,17 +255,23 @@ def lstm_unit(
     bias_attr: AttrLike = None,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
-    """Return hidden state and cell of one LSTM step; the projection of both inputs is part of it."""
+    """Return the hidden state and cell of one LSTM step, which includes the projection of both inputs."""
     from fluidio.layers import concat, fc
 
     helper = LayerHelper("lstm_unit", **locals())
     for what, variable in (("x_t", x_t), ("hidden_t_prev", hidden_t_prev), ("cell_t_prev", cell_t_prev)):
         if len(variable.shape) != 2:
-            raise ValueError(f"Rank of {what} must be 2, {variable.name} has shape {list(variable.shape)}")
+            raise ValueError(f"lstm_unit: {what} must have 2 dims, {variable.name} has shape {list(variable.shape)}")
     if len({x_t.shape[0], hidden_t_prev.shape[0], cell_t_prev.shape[0]}) != 1:
-        raise ValueError("The 1st dimensions of x_t, hidden_t_prev and cell_t_prev must be the same.")
+        raise ValueError(
+            "lstm_unit: x_t, hidden_t_prev and cell_t_prev must have the same number of rows, got "
+            f"{x_t.shape[0]}, {hidden_t_prev.shape[0]} and {cell_t_prev.shape[0]}"
+        )
     if cell_t_prev.shape[1] != hidden_t_prev.shape[1]:
-        raise ValueError("The 2nd dimensions of hidden_t_prev and cell_t_prev must be the same.")
+        raise ValueError(
+            f"lstm_unit: hidden_t_prev and cell_t_prev must have the same width, got {hidden_t_prev.shape[1]} "
+            f"and {cell_t_prev.shape[1]}"
+        )
     size = cell_t_prev.shape[1]
     joined = concat(input=[x_t, hidden_t_prev], axis=1)
     gates = fc(input=joined, size=4 * size, param_attr=param_attr, bias_attr=helper.bias_attr)
@@ -294,9 +300,9 @@ def lstm(
     default_initializer: object = None,
     seed: int = -1,
 ) -> tuple[Variable, Variable, Variable]:
-    """Return outputs and last states of a stack of LSTMs over input [time, batch, width].
+    """Return the outputs and last states of a stack of LSTMs over input [time, batch, width].
 
-    Fluid: it ran on a GPU only (cuDNN); here it runs everywhere, on weights in the same layout.
+    Fluid: it ran only on a GPU (cuDNN); here it runs everywhere, on weights in the same layout.
     """
     helper = LayerHelper("cudnn_lstm", **locals())
     width = input.shape[-1]

@@ -8,14 +8,14 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers._control.loops import outer_names, sub_block
 from fluidio.program import Block, Variable, unique_name
+from fluidio.program.sub_blocks import outer_names, sub_block
 
 __all__ = ["StaticRNN"]
 
 
 class StaticRNN:
-    """Run a block for each step of inputs [time, batch, ...].
+    """Run a block on each step of inputs [time, batch, ...].
 
     Example:
         >>> import fluidio as fluid
@@ -45,7 +45,7 @@ class StaticRNN:
 
     def _inside(self, method: str) -> None:
         if self.status != StaticRNN.IN_RNN_BLOCK:
-            raise ValueError(f"You must invoke {method} in rnn block")
+            raise ValueError(f"StaticRNN.{method}() works only inside `with rnn.step():`")
 
     def _parent(self) -> Block:
         parent = self.helper.main_program.current_block().parent
@@ -63,15 +63,18 @@ class StaticRNN:
         self._complete(body, states)
 
     def step_input(self, x: Variable) -> Variable:
-        """Return the step of an input [time, batch, ...]."""
+        """Return the current step of an input [time, batch, ...]."""
         self._inside("step_input")
         if not isinstance(x, Variable):
-            raise TypeError("step input takes a Variable")
-        if self.seq_len is None:
-            self.seq_len = x.shape[0]
-        elif x.shape[0] != -1 and self.seq_len != x.shape[0]:
-            raise ValueError(f"Static RNN only take fix seq_len input: {self.seq_len} steps and {x.shape[0]} steps")
-        # The step has the name of the whole: inside the block it hides it.
+            raise TypeError(f"StaticRNN.step_input takes a Variable, got {type(x).__name__}")
+        steps = x.shape[0]
+        if self.seq_len not in (None, steps) and steps != -1:
+            raise ValueError(
+                f"StaticRNN: all inputs must have the same number of steps; {x.name} has {steps}, an "
+                f"earlier input {self.seq_len}"
+            )
+        self.seq_len = steps if self.seq_len is None else self.seq_len
+        # The step has the name of the whole input, which it hides inside the block.
         step = self.helper.create_variable(name=x.name, dtype=x.dtype, shape=list(x.shape[1:]), type=x.type)
         self.inputs.append(x)
         return step
@@ -85,7 +88,7 @@ class StaticRNN:
         init_batch_dim_idx: int = 0,
         ref_batch_dim_idx: int = 1,
     ) -> Variable:
-        """Return a memory: what update_memory() gave in the step before, at first `init` or a constant."""
+        """Return a memory: the value that update_memory() set in the previous step; at first `init` or a constant."""
         self._inside("memory")
         if init is None:
             init = self._boot(shape, batch_ref, init_value, init_batch_dim_idx, ref_batch_dim_idx)
@@ -99,7 +102,9 @@ class StaticRNN:
         self, shape: Sequence[int] | None, batch_ref: Variable | None, value: float, axis: int, ref_axis: int
     ) -> Variable:
         if shape is None or batch_ref is None:
-            raise ValueError("if init is None, memory at least need shape and batch_ref")
+            raise ValueError(
+                "StaticRNN.memory: without init, give both shape and batch_ref, the Variable whose batch size to take"
+            )
         parent = self._parent()
         boot = parent.create_var(
             name=unique_name.generate("@".join([self.helper.name, "memory_boot"])),
@@ -122,18 +127,20 @@ class StaticRNN:
         return boot
 
     def update_memory(self, mem: Variable, var: Variable) -> None:
-        """Say what a memory is in the next step."""
+        """Set a memory's value for the next step."""
         if not isinstance(mem, Variable) or not isinstance(var, Variable):
-            raise TypeError("update memory should take variables")
+            raise TypeError("StaticRNN.update_memory takes two Variables: a memory and its next value")
         if mem.name not in self.memories:
-            raise ValueError(f"{mem.name} is not a memory of this StaticRNN")
+            raise ValueError(
+                f"StaticRNN.update_memory: {mem.name} is not a memory of this rnn: pass what memory() returned"
+            )
         self.memories[mem.name][2] = var
 
     def step_output(self, o: Variable) -> None:
         """Mark a result of the step."""
         self._inside("step_output")
         if not isinstance(o, Variable):
-            raise TypeError("step output takes a Variable")
+            raise TypeError(f"StaticRNN.step_output takes a Variable, got {type(o).__name__}")
         named = self.helper.create_variable_for_type_inference(o.dtype)
         self.helper.append_op(
             type="rnn_memory_helper", inputs={"X": [o]}, outputs={"Out": named}, attrs={"dtype": o.dtype}
@@ -151,7 +158,9 @@ class StaticRNN:
         names = []
         for _, before, updated in self.memories.values():
             if updated is None:
-                raise AssertionError(f"{before.name} should be updated in every step: call update_memory")
+                raise AssertionError(
+                    f"StaticRNN: the memory {before.name} never changes: call update_memory() for it in the block"
+                )
             state = self.helper.create_variable_for_type_inference(updated.dtype)
             self.helper.append_op(
                 type="rnn_memory_helper",
@@ -186,7 +195,7 @@ class StaticRNN:
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.status != StaticRNN.AFTER_RNN_BLOCK:
-            raise ValueError("RNN output can only be retrieved after rnn block")
+            raise ValueError("StaticRNN: its results are ready after the block has ended; call the rnn there")
         if not self.outputs:
-            raise ValueError("RNN has no output")
+            raise ValueError("StaticRNN: the block has no results: call step_output() or output() inside it")
         return self.outputs[0] if len(self.outputs) == 1 else self.outputs

@@ -42,7 +42,7 @@ __all__ = [
 def _check(layer: str, **variables: object) -> None:
     for name, value in variables.items():
         if not isinstance(value, Variable):
-            raise TypeError(f"The type of '{name}' in {layer} must be Variable, but received {type(value).__name__}")
+            raise TypeError(f"{layer}: {name} must be a Variable, got {type(value).__name__}")
 
 
 def _apply(
@@ -57,7 +57,7 @@ def _apply(
     dtype: DTypeLike | None = None,
     stop_gradient: bool = False,
 ) -> Variable:
-    """Append one op with one output and return that."""
+    """Append an op with one output and return the output."""
     helper = LayerHelper(layer, name=name)
     result = helper.create_variable_for_type_inference(
         source.dtype if dtype is None else dtype, stop_gradient=stop_gradient
@@ -84,7 +84,7 @@ def sequence_pool(input: Variable, pool_type: str, is_test: bool = False, pad_va
         attrs={"pooltype": pool_type.upper(), "is_test": is_test, "pad_value": pad_value},
     )
     if pool_type == "max":
-        index.stop_gradient = True  # positions are no function of the input
+        index.stop_gradient = True  # positions are not differentiable
     return out
 
 
@@ -113,8 +113,8 @@ def sequence_conv(
     """Convolve each sequence over time; rows outside a sequence are zeros.
 
     Args:
-        padding: without effect, as in Fluid: sequences are always padded with zeros.
-        padding_start: where the window begins relative to its row; -(filter_size // 2) by default.
+        padding: no effect, as in Fluid: sequences are always padded with zeros.
+        padding_start: start of the window relative to its row; -(filter_size // 2) by default.
     """
     _check("sequence_conv", input=input)
     if padding is False:
@@ -149,7 +149,7 @@ def sequence_expand(x: Variable, y: Variable, ref_level: int = -1, name: str | N
 
 
 def sequence_expand_as(x: Variable, y: Variable, name: str | None = None) -> Variable:
-    """Repeat row i of x as often as sequence i of y is long."""
+    """Repeat row i of x once for each row of sequence i of y."""
     _check("sequence_expand_as", x=x, y=y)
     return _apply("sequence_expand_as", x, {"X": x, "Y": y}, name=name)
 
@@ -189,7 +189,7 @@ def sequence_concat(input: Sequence[Variable], name: str | None = None) -> Varia
 
 
 def sequence_reshape(input: Variable, new_dim: int) -> Variable:
-    """Give rows another width; each sequence keeps its numbers."""
+    """Change the width of rows; each sequence keeps its elements."""
     _check("sequence_reshape", input=input)
     return _apply("sequence_reshape", input, {"X": [input]}, {"new_dim": new_dim})
 
@@ -209,7 +209,7 @@ def sequence_slice(input: Variable, offset: Variable, length: Variable, name: st
 
 
 def sequence_enumerate(input: Variable, win_size: int, pad_value: int = 0, name: str | None = None) -> Variable:
-    """List the ids from each position on, `win_size` of them."""
+    """List the `win_size` ids from each position on."""
     _check("sequence_enumerate", input=input)
     attrs = {"win_size": win_size, "pad_value": pad_value}
     return _apply("sequence_enumerate", input, {"X": input}, attrs, name=name, stop_gradient=True)
@@ -230,7 +230,7 @@ def sequence_scatter(input: Variable, index: Variable, updates: Variable, name: 
 def sequence_mask(x: Variable, maxlen: object = None, dtype: DTypeLike = "int64", name: str | None = None) -> Variable:
     """Turn lengths into rows of ones and zeros, `maxlen` wide (default: the largest length)."""
     _check("sequence_mask", x=x)
-    kind = to_vartype(dtype)
+    kind = VarType.BOOL if dtype is None else to_vartype(dtype)  # Fluid: what no dtype is there
     inputs: dict[str, Any] = {"X": [x]}
     attrs: dict[str, Any] = {"out_dtype": kind}
     if isinstance(maxlen, Variable):
@@ -241,29 +241,29 @@ def sequence_mask(x: Variable, maxlen: object = None, dtype: DTypeLike = "int64"
 
 
 def lod_reset(x: Variable, y: Variable | None = None, target_lod: Sequence[int] | None = None) -> Variable:
-    """Give x the LoD of y (or the offsets that y holds), or `target_lod` as offsets."""
+    """Set the LoD of x to that of y (or to the offsets y holds), or to the offsets `target_lod`."""
     _check("lod_reset", x=x)
     if y is not None:
         return _apply("lod_reset", x, {"X": x, "Y": y})
     if target_lod is None:
-        raise ValueError("y and target_lod should not be both none.")
+        raise ValueError("lod_reset: give y or target_lod")
     return _apply("lod_reset", x, {"X": x}, {"target_lod": as_list(target_lod)})
 
 
 def lod_append(x: Variable, level: object) -> Variable:
-    """Add one more, innermost, LoD level: a list of offsets, or a Variable that holds them or has them as LoD."""
+    """Add an innermost LoD level: a list of offsets, or a Variable that holds them or has them as LoD."""
     _check("lod_append", x=x)
     if isinstance(level, Variable):
         return _apply("lod_append", x, {"X": x, "Y": level}, {"append": True}, op="lod_reset")
     if not isinstance(level, (list, tuple, np.ndarray)):
-        raise ValueError("Input(level) must be list, tuple or Variable.")
+        raise ValueError(f"lod_append: level must be a Variable or a list of numbers, got {type(level).__name__}")
     return _apply("lod_append", x, {"X": x}, {"append": True, "target_lod": list(level)}, op="lod_reset")
 
 
 def row_conv(
     input: Variable, future_context_size: int, param_attr: AttrLike = None, act: str | None = None
 ) -> Variable:
-    """Weigh each row and the `future_context_size` rows after it, column by column."""
+    """Sum each row and the `future_context_size` rows after it with learned weights for each column."""
     _check("row_conv", input=input)
     helper = LayerHelper("row_conv", **locals())
     weight = helper.create_parameter(helper.param_attr, [future_context_size + 1, input.shape[-1]], input.dtype)

@@ -1,1 +1,1 @@
-"""Change shapes; pick, cut and join."""
+"""Reshape, select, split and join tensors."""

@@ -1,4 +1,4 @@
-"""Pick rows: embedding, one_hot, gather, scatter, multiplex, unique."""
+"""Select rows: embedding, one_hot, gather, scatter, multiplex, unique."""
 
 from __future__ import annotations
 
@@ -43,10 +43,6 @@ def lookup(
     table = helper.create_parameter(helper.param_attr, size, dtype)
     table.is_distributed = is_distributed
     out = helper.create_variable_for_type_inference(dtype)
-    if padding_idx is None:
-        padding = -1
-    else:
-        padding = padding_idx if padding_idx >= 0 else size[0] + padding_idx
     helper.append_op(
         type=op_type,
         inputs={"Ids": [input], "W": [table]},
@@ -55,10 +51,15 @@ def lookup(
             "is_sparse": is_sparse,
             "is_distributed": is_distributed,
             "remote_prefetch": is_sparse and not is_distributed,
-            "padding_idx": padding,
+            "padding_idx": padding_row(padding_idx, size[0]),
         },
     )
     return out
+
+
+def padding_row(padding_idx: int | None, rows: int) -> int:
+    """Return the attribute padding_idx of a lookup: -1 for none; negative indices count from the end of the table."""
+    return -1 if padding_idx is None else padding_idx + rows * (padding_idx < 0)
 
 
 def embedding(
@@ -70,17 +71,17 @@ def embedding(
     param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
-    """Rows of a learned table [size[0], size[1]] for ids of shape [..., 1]; that last dim is replaced.
+    """The rows of a learned table [size[0], size[1]] for ids of shape [..., 1], in place of the last dim.
 
     Args:
-        is_sparse: the gradient holds the rows that were used only (SelectedRows).
+        is_sparse: the gradient holds only the rows that were used (SelectedRows).
         padding_idx: this id gives zeros; a negative one counts from the end.
     """
     return lookup("lookup_table", input, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
 
 
 def one_hot(input: Variable, depth: object, allow_out_of_range: bool = False) -> Variable:
-    """Rows of zeros with a one at each id; ids of shape [N, 1] give [N, depth]."""
+    """Rows of zeros with a one at the id; ids of shape [N, 1] give [N, depth]."""
     return hot("one_hot", input, depth, allow_out_of_range)
 
 
@@ -102,7 +103,7 @@ def hot(op_type: str, input: Variable, depth: object, allow_out_of_range: bool) 
 
 
 def gather(input: Variable, index: Variable, overwrite: bool = True) -> Variable:
-    """The rows of input that index names."""
+    """The rows of input at the positions in index."""
     helper = LayerHelper("gather")
     out = helper.create_variable_for_type_inference(check_variable("gather", "input", input).dtype)
     inputs = {"X": input, "Index": index}
@@ -132,7 +133,9 @@ def scatter(
 def scatter_nd_add(ref: Variable, index: Variable, updates: Variable, name: str | None = None) -> Variable:
     """ref plus updates at the positions in the last dim of index."""
     if ref.dtype != updates.dtype:
-        raise ValueError("ref and updates must have same data type.")
+        raise ValueError(
+            f"scatter_nd_add: ref is {ref.dtype.name}, but updates is {updates.dtype.name}; both need the same dtype"
+        )
     helper = LayerHelper("scatter_nd_add", name=name)
     out = helper.create_variable_for_type_inference(ref.dtype)
     inputs = {"X": [ref], "Index": index, "Updates": [updates]}
@@ -141,24 +144,24 @@ def scatter_nd_add(ref: Variable, index: Variable, updates: Variable, name: str 
 
 
 def scatter_nd(index: Variable, updates: Variable, shape: Sequence[int], name: str | None = None) -> Variable:
-    """Zeros of a shape plus updates at the positions in the last dim of index."""
+    """Zeros of the given shape plus updates at the positions in the last dim of index."""
     from fluidio.layers._create.tensors import zeros
 
     return scatter_nd_add(zeros(shape, updates.dtype), index, updates, name)
 
 
 def multiplex(inputs: Sequence[Variable], index: Variable) -> Variable:
-    """Row i of the input that index[i] names."""
+    """Row i taken from input number index[i]."""
     helper = LayerHelper("multiplex")
     if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
-        raise ValueError("inputs should be a list object and contains at least 2 elements.")
+        raise ValueError("multiplex: inputs must be a list of at least two Variables")
     out = helper.create_variable_for_type_inference(inputs[0].dtype)
     helper.append_op(type="multiplex", inputs={"X": list(inputs), "Ids": [index]}, outputs={"Out": [out]})
     return out
 
 
 def where(condition: Variable) -> Variable:
-    """The positions at which the condition holds, one in each row."""
+    """The positions at which the condition is true, one in each row."""
     helper = LayerHelper("where_index")
     out = helper.create_variable_for_type_inference("int64", stop_gradient=False)
     helper.append_op(type="where_index", inputs={"Condition": condition}, outputs={"Out": [out]})
@@ -166,7 +169,7 @@ def where(condition: Variable) -> Variable:
 
 
 def unique(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable]:
-    """Distinct values in order of appearance, and each entry's place among them."""
+    """The distinct values in order of appearance, and each entry's index among them."""
     helper = LayerHelper("unique")
     out = helper.create_variable_for_type_inference(x.dtype)
     index = helper.create_variable_for_type_inference(dtype)
@@ -177,7 +180,7 @@ def unique(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable]
 
 
 def unique_with_counts(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable, Variable]:
-    """Distinct values in order of appearance, each entry's place among them, and how often each appears."""
+    """The distinct values in order of appearance, each entry's index among them, and how often each appears."""
     if to_vartype(dtype) not in (VarType.INT32, VarType.INT64):
         raise TypeError(f"unique_with_counts: dtype must be int32 or int64, got {dtype}")
     if len(x.shape) != 1:
@@ -196,9 +199,9 @@ def unique_with_counts(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variabl
 
 
 def shard_index(input: Variable, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Variable:
-    """Each index within its shard if that is shard_id, else ignore_value."""
+    """Each index relative to its shard if it falls into shard shard_id, else ignore_value."""
     if not 0 <= shard_id < nshards:
-        raise ValueError(f"The shard_id({shard_id}) should be in [0, {nshards})")
+        raise ValueError(f"shard_index: shard_id must lie in 0 ... {nshards - 1}, got {shard_id}")
     helper = LayerHelper("shard_index")
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(

@@ -1,4 +1,4 @@
-"""Change shapes, cut, join and repeat tensors."""
+"""Reshape, slice, join and repeat tensors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reshape(
     inplace: bool = False,
     name: str | None = None,
 ) -> Variable:
-    """x in another shape: 0 copies a dim of x, one -1 takes what is left; Variables may stand for dims or for all.
+    """x in another shape: 0 copies a dim of x, one -1 is inferred; dims or the whole shape may be Variables.
 
     Args:
         actual_shape: a Variable that overrides `shape` at run time.
@@ -62,7 +62,7 @@ def reshape(
         if not shape:
             raise ValueError("reshape: shape must not be empty")
         if plain_dims([d for d in shape if not isinstance(d, Variable)]).count(-1) > 1:
-            raise ValueError(f"Only one dimension value of 'shape' in reshape can be -1. But received {list(shape)}.")
+            raise ValueError(f"reshape: only one size in shape can be -1 (the rest of the elements), got {list(shape)}")
         attrs["shape"] = plain_dims(shape)
         if has_variables(shape):
             inputs["ShapeTensor"] = dims_as_variables(helper, shape)
@@ -88,12 +88,11 @@ def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Vari
     check_variable("transpose", "x", x)
     if len(perm) != len(x.shape):
         raise ValueError(
-            f"Input(perm) is the permutation of dimensions of Input(x), its length should be equal to dimensions of "
-            f"Input(x), but received dimension of Input(x) is {len(x.shape)}, the length of Input(perm) is {len(perm)}."
+            f"transpose: perm must name each of the {len(x.shape)} dims of {x.name} once, got {list(perm)}"
         )
     if any(p >= len(x.shape) for p in perm):
         raise ValueError(
-            f"transpose: perm {list(perm)} names dims that {x.name} with {len(x.shape)} dims does not have"
+            f"transpose: perm {list(perm)} names a dim that {x.name} does not have; it has {len(x.shape)} dims"
         )
     return _with_x_shape(
         "transpose2", LayerHelper("transpose", name=name), {"X": [x]}, {"axis": [int(p) for p in perm]}
@@ -101,13 +100,13 @@ def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Vari
 
 
 def squeeze(input: Variable, axes: Sequence[int], name: str | None = None) -> Variable:
-    """Without the dims of size one among `axes` (all of them if empty)."""
+    """x without the dims of size one among `axes` (all of them if empty)."""
     check_variable("squeeze", "input", input)
     return _with_x_shape("squeeze2", LayerHelper("squeeze", name=name), {"X": [input]}, {"axes": list(axes)})
 
 
 def unsqueeze(input: Variable, axes: Sequence[int], name: str | None = None) -> Variable:
-    """With dims of size one inserted at `axes`: a number, a list, or Variables."""
+    """x with dims of size one inserted at `axes`: a number, a list, or Variables."""
     check_variable("unsqueeze", "input", input)
     helper = LayerHelper("unsqueeze2", name=name)
     inputs: dict[str, Any] = {"X": [input]}
@@ -128,7 +127,9 @@ def flatten(x: Variable, axis: int = 1, name: str | None = None) -> Variable:
     """x as a matrix: the dims before `axis` are its rows."""
     check_variable("flatten", "x", x)
     if not isinstance(axis, int) or not 0 <= axis <= len(x.shape):
-        raise ValueError(f"The axis should be an int between 0 and the rank of x, got {axis!r}")
+        raise ValueError(
+            f"flatten: axis must be an int from 0 to {len(x.shape)}, the number of dims of {x.name}, got {axis!r}"
+        )
     return _with_x_shape("flatten2", LayerHelper("flatten", name=name), {"X": [x]}, {"axis": axis})
 
 
@@ -149,14 +150,14 @@ def unstack(x: Variable, axis: int = 0, num: int | None = None) -> list[Variable
     if num is None:
         num = x.shape[axis]
         if num is None or num < 0:
-            raise ValueError(f"unstack: dim {axis} of {x.name} {list(x.shape)} is unknown, so give num")
+            raise ValueError(f"unstack: the size of dim {axis} of {x.name} {list(x.shape)} is unknown: pass num")
     outs = [helper.create_variable_for_type_inference(x.dtype) for _ in range(num)]
     helper.append_op(type="unstack", inputs={"X": [x]}, outputs={"Y": outs}, attrs={"axis": axis, "num": num})
     return outs
 
 
 def split(input: Variable, num_or_sections: Any, dim: Any = -1, name: str | None = None) -> list[Variable]:
-    """Cut along a dim into so many equal parts, or into parts of given sizes (one may be -1)."""
+    """Split along a dim into a number of equal parts, or into parts of given sizes (one may be -1)."""
     check_variable("split", "input", input)
     helper = LayerHelper("split", name=name)
     inputs: dict[str, Any] = {"X": [input]}
@@ -166,13 +167,13 @@ def split(input: Variable, num_or_sections: Any, dim: Any = -1, name: str | None
         inputs["AxisTensor"] = [dim]
     else:
         if not -len(input.shape) <= dim < len(input.shape):
-            raise ValueError(f"split: dim {dim} is not among the {len(input.shape)} dims of {input.name}")
+            raise ValueError(f"split: {input.name} has {len(input.shape)} dims and no dim {dim}")
         attrs["axis"] = dim % len(input.shape)
     if isinstance(num_or_sections, int):
         count = num_or_sections
         size = -1 if isinstance(dim, Variable) else input.shape[dim]
         if era().checks_layer_arguments and (count < 1 or (size > 0 and size % count)):
-            raise AssertionError(f"split: the {size} entries along dim {dim} cannot be cut into {count} equal parts")
+            raise AssertionError(f"split: dim {dim} has {size} entries, which cannot be cut into {count} equal parts")
         attrs["num"] = count
     else:
         count = len(num_or_sections)
@@ -187,7 +188,7 @@ def split(input: Variable, num_or_sections: Any, dim: Any = -1, name: str | None
 def _bounds(
     helper: LayerHelper, inputs: dict[str, Any], attrs: dict[str, Any], bounds: dict[str, Any], dims: int
 ) -> None:
-    """Fill in starts, ends and strides: plain numbers as attributes, Variables as inputs."""
+    """Set starts, ends and strides: plain numbers as attributes, Variables as inputs."""
     attrs["infer_flags"] = [1] * dims
     for word, values in bounds.items():
         if isinstance(values, Variable):
@@ -242,7 +243,7 @@ def crop(x: Variable, shape: Any = None, offsets: Any = None, name: str | None =
     """The piece of x of the given shape (a list, or the shape of a Variable) at offsets (zeros by default)."""
     helper = LayerHelper("crop", name=name)
     if not isinstance(shape, (list, tuple, Variable)):
-        raise ValueError("The shape should be a list, tuple or Variable.")
+        raise ValueError(f"crop: shape must be a list, a tuple or a Variable, got {type(shape).__name__}")
     inputs: dict[str, Any] = {"X": [x]}
     attrs: dict[str, Any] = {}
     if isinstance(shape, Variable):
@@ -298,7 +299,7 @@ def pad2d(
 ) -> Variable:
     """Images with a border [top, bottom, left, right]: "constant", "reflect" or "edge"."""
     if mode not in ("constant", "reflect", "edge"):
-        raise ValueError(f"pad2d: mode must be constant, reflect or edge, got {mode!r}")
+        raise ValueError(f"pad2d: mode must be 'constant', 'reflect' or 'edge', got {mode!r}")
     helper = LayerHelper("pad2d", name=name)
     inputs: dict[str, Any] = {"X": [check_variable("pad2d", "input", input)]}
     attrs: dict[str, Any] = {"mode": mode, "pad_value": pad_value, "data_format": data_format}
@@ -312,7 +313,7 @@ def pad2d(
 
 
 def pad_constant_like(x: Variable, y: Variable, pad_value: float = 0.0, name: str | None = None) -> Variable:
-    """y filled up with pad_value to the shape of x."""
+    """y padded with pad_value to the shape of x."""
     helper = LayerHelper("pad_constant_like", name=name)
     out = helper.create_variable_for_type_inference(y.dtype)
     helper.append_op(
@@ -334,6 +335,8 @@ def expand(x: Variable, expand_times: Any, name: str | None = None) -> Variable:
         expand_times.stop_gradient = True
         inputs["ExpandTimes"] = [expand_times]
     else:
+        if any(not isinstance(times, Variable) and times <= 0 for times in expand_times):
+            raise AssertionError(f"expand: expand_times must be above 0, got {list(expand_times)}")
         attrs["expand_times"] = plain_dims(expand_times)
         if has_variables(expand_times):
             inputs["expand_times_tensor"] = dims_as_variables(helper, expand_times)

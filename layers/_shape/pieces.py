@@ -1,4 +1,4 @@
-"""Diagonals, triangles, turned and picked pieces of tensors."""
+"""Diagonals, triangles, flips, rolls and selections."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = [
 
 
 def diag_embed(input: Variable, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Variable:
-    """Matrices over dim1 and dim2 with the last dim of the input on a diagonal."""
+    """Matrices over dim1 and dim2 that have the last dim of the input on a diagonal."""
     helper = LayerHelper("diag_embed")
     x = input if isinstance(input, Variable) else assign(input)
     rank = len(x.shape)
     for name, dim in (("Dim1", dim1), ("Dim2", dim2)):
         if not -rank <= dim <= rank:
-            raise ValueError(f"diag_embed: {name} {dim} is out of range [{-rank - 1}, {rank}]")
+            raise ValueError(f"diag_embed: {name} must lie in {-rank - 1} ... {rank}, got {dim}")
     if dim1 % (rank + 1) == dim2 % (rank + 1):
-        raise ValueError(f"diag_embed: dim1 and dim2 cannot be the same dim, got {dim1} and {dim2}")
+        raise ValueError(f"diag_embed: dim1 ({dim1}) and dim2 ({dim2}) name the same dim")
     out = helper.create_variable_for_type_inference(x.dtype)
     attrs = {"offset": offset, "dim1": dim1, "dim2": dim2}
     helper.append_op(type="diag_embed", inputs={"Input": [x]}, outputs={"Out": [out]}, attrs=attrs)
@@ -54,7 +54,7 @@ def trace(
     out: Variable | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Sums of a diagonal over dim1 and dim2."""
+    """The sums along a diagonal over dim1 and dim2."""
     helper = LayerHelper("trace", name=name)
     if out is None:
         out = helper.create_variable_for_type_inference(check_variable("trace", "input", input).dtype)
@@ -65,9 +65,9 @@ def trace(
 
 def _triangle(layer: str, input: Variable, diagonal: int, name: str | None) -> Variable:
     if len(check_variable(layer, "input", input).shape) < 2:
-        raise ValueError(f"input shape in {layer} must be at least 2-D, got {list(input.shape)}")
+        raise ValueError(f"{layer}: input must have at least 2 dims, it has shape {list(input.shape)}")
     if not isinstance(diagonal, int):
-        raise TypeError(f"diagonal in {layer} must be a python Int, got {type(diagonal).__name__}")
+        raise TypeError(f"{layer}: diagonal must be an int, got {type(diagonal).__name__}")
     helper = LayerHelper(layer, name=name)
     out = helper.create_variable(name=helper.name, dtype=input.dtype, persistable=False)
     attrs = {"diagonal": diagonal, "lower": layer == "tril"}
@@ -86,21 +86,22 @@ def triu(input: Variable, diagonal: int = 0, name: str | None = None) -> Variabl
 
 
 def flip(input: Variable, dims: Sequence[int], name: str | None = None) -> Variable:
-    """The input backwards along the dims."""
+    """The input reversed along the dims."""
     helper = LayerHelper("flip", name=name)
     dtype = check_variable("flip", "input", input).dtype
-    if name is None:
-        out = helper.create_variable_for_type_inference(dtype)
-    else:
-        out = helper.create_variable(name=name, dtype=dtype, persistable=False)
+    out = (
+        helper.create_variable(name=name, dtype=dtype, persistable=False)
+        if name is not None
+        else helper.create_variable_for_type_inference(dtype)
+    )
     helper.append_op(type="flip", inputs={"X": [input]}, outputs={"Out": [out]}, attrs={"dims": list(dims)})
     return out
 
 
 def roll(input: Variable, shifts: Any, dims: Any = None) -> Variable:
-    """The input moved along the dims, or flattened and moved; what leaves at one end comes back at the other.
+    """The input shifted along the dims, or flattened and shifted; elements that leave at one end return at the other.
 
-    Fluid: without dims its gradient moved whole rows instead of elements; here it moves elements.
+    Fluid: without dims its gradient shifted whole rows instead of elements; here it shifts elements.
     """
     helper = LayerHelper("roll", input=input)
     steps = [shifts] if isinstance(shifts, int) else list(shifts)
@@ -108,10 +109,10 @@ def roll(input: Variable, shifts: Any, dims: Any = None) -> Variable:
     rank = len(check_variable("roll", "input", input).shape)
     if where_to:
         if len(where_to) != len(steps):
-            raise ValueError(f"roll: {len(steps)} shifts for {len(where_to)} dims")
+            raise ValueError(f"roll: got {len(steps)} shifts for {len(where_to)} dims; give one for each")
         for dim in where_to:
             if not -rank <= dim < rank:
-                raise ValueError(f"roll: dim {dim} is out of range [{-rank}, {rank})")
+                raise ValueError(f"roll: dim {dim} must lie in {-rank} ... {rank - 1}")
     out = helper.create_variable_for_type_inference(input.dtype)
     moved = input if where_to else reshape(input, shape=[-1, 1])
     attrs = {"dims": list(where_to) if where_to else [0], "shifts": steps}
@@ -120,10 +121,10 @@ def roll(input: Variable, shifts: Any, dims: Any = None) -> Variable:
 
 
 def t(input: Variable, name: str | None = None) -> Variable:
-    """A matrix transposed; a vector as it is."""
+    """A matrix transposed; a vector unchanged."""
     rank = len(check_variable("t", "input", input).shape)
     if rank > 2:
-        raise ValueError(f"t: input must have two dims or fewer, it has shape {list(input.shape)}; use transpose")
+        raise ValueError(f"t: input must have at most 2 dims, it has shape {list(input.shape)}; use transpose")
     helper = LayerHelper("t", name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
     before = helper.create_variable_for_type_inference(input.dtype)
@@ -146,7 +147,7 @@ def meshgrid(input: Sequence[Variable], name: str | None = None) -> list[Variabl
 
 
 def nonzero(input: Variable, as_tuple: bool = False) -> Any:
-    """Places of the elements that are not zero, [count, rank]; with as_tuple a column for each dim."""
+    """The positions of the elements that are not zero, [count, rank]; with as_tuple one column for each dim."""
     places = where(input)
     if not as_tuple:
         return places
@@ -157,7 +158,7 @@ def nonzero(input: Variable, as_tuple: bool = False) -> Any:
 
 
 def index_sample(x: Variable, index: Variable) -> Variable:
-    """In each row the elements of x that the same row of index names."""
+    """In each row, the elements of x at the positions in the same row of index."""
     helper = LayerHelper("index_sample")
     out = helper.create_variable_for_type_inference(check_variable("index_sample", "x", x).dtype)
     inputs = {"X": [x], "Index": [check_variable("index_sample", "index", index)]}
@@ -166,7 +167,7 @@ def index_sample(x: Variable, index: Variable) -> Variable:
 
 
 def index_select(input: Variable, index: Variable, dim: int = 0) -> Variable:
-    """The slices along dim that index names."""
+    """The slices along dim at the positions in index."""
     helper = LayerHelper("index_select", input=input)
     if not isinstance(index, Variable):
         raise TypeError(f"index_select: index must be a Variable, got {type(index).__name__}")
@@ -179,7 +180,7 @@ def index_select(input: Variable, index: Variable, dim: int = 0) -> Variable:
 def hash(input: Variable, hash_size: int, num_hash: int = 1, name: str | None = None) -> Variable:
     """num_hash hashes of each row of ids, below hash_size.
 
-    Fluid: 1.8 refused every hash_size by mistake; older versions and this one take it.
+    Fluid: 1.8 refused every hash_size by mistake; older versions and this one accept it.
     """
     helper = LayerHelper("hash", name=name)
     out = helper.create_variable_for_type_inference("int64", stop_gradient=True)

@@ -12,7 +12,7 @@ __all__ = ["get_tensor_from_selected_rows", "merge_selected_rows"]
 
 def _append(op_type: str, x: Variable, name: str | None) -> Variable:
     if check_variable(op_type, "x", x).type is not VarType.SELECTED_ROWS:
-        raise TypeError(f"{op_type}: x must be SELECTED_ROWS, {x.name} is {x.type.name}")
+        raise TypeError(f"{op_type}: x must be SELECTED_ROWS, but {x.name} is {x.type.name}")
     helper = LayerHelper(op_type, name=name)
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type=op_type, inputs={"X": [x]}, outputs={"Out": [out]})
@@ -20,10 +20,10 @@ def _append(op_type: str, x: Variable, name: str | None) -> Variable:
 
 
 def merge_selected_rows(x: Variable, name: str | None = None) -> Variable:
-    """Sparse rows, each once, with the sum of what x has for it."""
+    """Sparse rows without repeats: the values of equal rows are added up."""
     return _append("merge_selected_rows", x, name)
 
 
 def get_tensor_from_selected_rows(x: Variable, name: str | None = None) -> Variable:
-    """The values of sparse rows without their numbers."""
+    """The values of sparse rows, without the row numbers."""
     return _append("get_tensor_from_selected_rows", x, name)

@@ -16,7 +16,7 @@ __all__ = ["conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "unfold"]
 
 
 def padding_attrs(padding: Any, dims: int, data_format: str) -> tuple[list[int], str]:
-    """Return paddings and padding_algorithm of what a user may write.
+    """Return paddings and padding_algorithm for any form of `padding` a user may write.
 
     A number, one for each dim, (before, after) for each dim in a flat list or in pairs (batch and channels included),
     "SAME" or "VALID".
@@ -24,14 +24,16 @@ def padding_attrs(padding: Any, dims: int, data_format: str) -> tuple[list[int],
     if isinstance(padding, str):
         algorithm = padding.upper()
         if algorithm not in ("SAME", "VALID"):
-            raise ValueError(f"Unknown padding: {padding!r}. It can only be 'SAME' or 'VALID'.")
+            raise ValueError(f"padding {padding!r} is unknown: use 'SAME', 'VALID' or numbers")
         return [0] * dims, algorithm
     if isinstance(padding, (list, tuple)) and padding and isinstance(padding[0], (list, tuple)):
         pairs = [list(pair) for pair in padding]
         if len(pairs) == dims + 2:
             outer = [pairs[0], pairs[-1]] if data_format.endswith("C") else pairs[:2]
             if any(pair != [0, 0] for pair in outer):
-                raise ValueError(f"Non-zero padding({padding}) in the batch or channel dimensions is not supported.")
+                raise ValueError(
+                    f"padding {padding} pads the batch or the channels: only the spatial dims can be padded"
+                )
             pairs = pairs[1:-1] if data_format.endswith("C") else pairs[2:]
         padding = [number for pair in pairs for number in pair]
     if isinstance(padding, (list, tuple)) and len(padding) == 2 * dims:
@@ -42,9 +44,9 @@ def padding_attrs(padding: Any, dims: int, data_format: str) -> tuple[list[int],
 
 
 def group_count(op_type: str, groups: int | None) -> int:
-    """How many groups of channels there are: one where nobody says."""
+    """The number of groups of channels: one by default."""
     if groups == 0:
-        raise ZeroDivisionError(f"{op_type}: groups is 0; leave it out or give 1 for a convolution of all channels")
+        raise ZeroDivisionError(f"{op_type}: groups is 0; leave it out, or pass 1 for an ordinary convolution")
     return groups or 1
 
 
@@ -68,20 +70,23 @@ def _conv(
     last = data_format.endswith("C")
     layouts = ("NCHW", "NHWC") if dims == 2 else ("NCDHW", "NDHWC")
     if data_format not in layouts:
-        raise ValueError(f"Attr(data_format) should be {layouts[0]} or {layouts[1]}, got {data_format!r}")
+        raise ValueError(f"data_format must be {layouts[0]!r} or {layouts[1]!r}, got {data_format!r}")
     check_variable(op_type, "input", input)
     if len(input.shape) != dims + 2:
-        raise ValueError(f"{op_type}: input {input.name} {list(input.shape)} must have {dims + 2} dims")
+        raise ValueError(f"{op_type}: input must have {dims + 2} dims, {input.name} has shape {list(input.shape)}")
     channels = input.shape[-1 if last else 1]
     if channels < 0:
-        raise ValueError(f"The channel dimmention of the input({input.name}) should be defined, got {channels}.")
+        raise ValueError(
+            f"{op_type}: the number of channels of {input.name} {list(input.shape)} must be known: it decides "
+            "the size of the filters"
+        )
     if num_filters <= 0:
-        raise ValueError(f"num_filters must be positive, got {num_filters}")
-    # Fluid: a convolution is depthwise only where `groups` was given, also for one channel.
+        raise ValueError(f"{op_type}: num_filters must be above 0, got {num_filters}")
+    # Fluid: a convolution is depthwise only if `groups` was given, even with one channel.
     depthwise = groups == channels and num_filters % channels == 0 and not use_cudnn
     groups = group_count(op_type, groups)
     if channels % groups:
-        raise ValueError(f"{op_type}: the input has {channels} channels, they do not divide into {groups} groups")
+        raise ValueError(f"{op_type}: the {channels} channels of the input cannot be divided into {groups} groups")
     if op_type == "conv2d" and depthwise:
         op_type = "depthwise_conv2d"
     helper = LayerHelper(
@@ -131,7 +136,7 @@ def conv2d(
 
     Args:
         padding: a number, [height, width], [top, bottom, left, right], "SAME" or "VALID".
-        groups: each group of filters sees its share of the channels only.
+        groups: each group of filters sees only its share of the channels.
 
     As in Fluid, filters start as Normal(0, sqrt(2 / (kernel area * channels))).
     """
@@ -217,7 +222,7 @@ def _transpose(
     wanted = [] if output_size is None else per_dim(output_size, dims, "output_size")
     if filter_size is None:
         if not wanted:
-            raise ValueError("output_size must be set when filter_size is None")
+            raise ValueError(f"{op_type}: give filter_size, or output_size to compute it from")
         sizes = input.shape[1:-1] if last else input.shape[2:]
         both = paddings if len(paddings) == 2 * dims else [p for p in paddings for _ in range(2)]
         pairs = [a + b for a, b in zip(both[::2], both[1::2])]
@@ -331,7 +336,7 @@ def unfold(
 ) -> Variable:
     """All windows of images as columns [N, C * kernel area, windows]; paddings are [top, left, bottom, right]."""
     if len(x.shape) != 4:
-        raise AssertionError(f"unfold: x must have the shape [N, C, H, W], it has {list(x.shape)}")
+        raise AssertionError(f"unfold: x must have 4 dims [N, C, H, W], it has shape {list(x.shape)}")
     helper = LayerHelper("unfold", name=name)
     pads = [int(p) for p in paddings] if isinstance(paddings, (list, tuple)) else [int(paddings)] * 4
     out = helper.create_variable_for_type_inference(x.dtype)

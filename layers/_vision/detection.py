@@ -1,4 +1,4 @@
-"""Layers of detectors: priors, matching, losses, suppression."""
+"""Layers for object detection: priors, matching, losses, suppression."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def prior_box(
 ) -> tuple[Variable, Variable]:
     """Boxes of several sizes and shapes around each cell of a feature map, and their variances: [H, W, priors, 4]."""
     if len(steps) != 2:
-        raise ValueError("steps should be a list or tuple with length 2, (step_width, step_height).")
+        raise ValueError(f"prior_box: steps must be a list or tuple (step_width, step_height), got {steps!r}")
     attrs = {
         "min_sizes": _floats(min_sizes),
         "aspect_ratios": _floats(aspect_ratios),
@@ -93,7 +93,10 @@ def density_prior_box(
 ) -> tuple[Variable, Variable]:
     """Boxes of fixed sizes, several of them spread over each cell."""
     if len(densities) != len(fixed_sizes):
-        raise ValueError("densities and fixed_sizes must have the same length")
+        raise ValueError(
+            f"density_prior_box: densities and fixed_sizes must have the same length, got {len(densities)} "
+            f"and {len(fixed_sizes)}"
+        )
     attrs = {
         "variances": _floats(variance),
         "clip": clip,
@@ -121,7 +124,9 @@ def anchor_generator(
 ) -> tuple[Variable, Variable]:
     """Boxes in pixels around each cell of a feature map, and their variances: [H, W, anchors, 4]."""
     if not isinstance(stride, (list, tuple)) or len(stride) != 2:
-        raise ValueError("stride should be a list or tuple with length 2, (stride_width, stride_height).")
+        raise ValueError(
+            f"anchor_generator: stride must be a list or tuple (stride_width, stride_height), got {stride!r}"
+        )
     attrs = {
         "anchor_sizes": _floats(anchor_sizes),
         "aspect_ratios": _floats(aspect_ratios),
@@ -158,7 +163,7 @@ def box_coder(
     name: str | None = None,
     axis: int = 0,
 ) -> Variable:
-    """Boxes as offsets from priors, or with code_type "decode_center_size" offsets as boxes."""
+    """Boxes encoded as offsets from priors or, with code_type "decode_center_size", decoded from them."""
     helper = LayerHelper("box_coder", name=name)
     out = helper.create_variable_for_type_inference(prior_box.dtype)
     inputs: dict[str, Any] = {"PriorBox": [prior_box], "TargetBox": target_box}
@@ -168,13 +173,15 @@ def box_coder(
     elif isinstance(prior_box_var, (list, tuple)):
         attrs["variance"] = _floats(prior_box_var)
     elif prior_box_var is not None:
-        raise TypeError("Input variance of box_coder must be Variable or list")
+        raise TypeError(
+            f"box_coder: prior_box_var must be a Variable, a list or None, got {type(prior_box_var).__name__}"
+        )
     helper.append_op(type="box_coder", inputs=inputs, outputs={"OutputBox": [out]}, attrs=attrs)
     return out
 
 
 def box_clip(input: Variable, im_info: Variable, name: str | None = None) -> Variable:
-    """Boxes cut to their image; im_info gives height, width and scale of each."""
+    """Boxes clipped to their image; im_info gives the height, width and scale of each image."""
     helper = LayerHelper("box_clip", name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(type="box_clip", inputs={"Input": [input], "ImInfo": [im_info]}, outputs={"Output": [out]})
@@ -184,7 +191,7 @@ def box_clip(input: Variable, im_info: Variable, name: str | None = None) -> Var
 def bipartite_match(
     dist_matrix: Variable, match_type: str | None = None, dist_threshold: float | None = None, name: str | None = None
 ) -> tuple[Variable, Variable]:
-    """For each column the row it is matched with (-1: none), and their distance."""
+    """For each column, the row it is matched with (-1: none), and their distance."""
     helper = LayerHelper("bipartite_match", name=name)
     indices = helper.create_variable_for_type_inference("int32")
     distance = helper.create_variable_for_type_inference(dist_matrix.dtype)
@@ -204,7 +211,7 @@ def target_assign(
     mismatch_value: object = None,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
-    """For each prediction the target it is matched with, else mismatch_value; and weights that say which count."""
+    """For each prediction, its matched target or mismatch_value, and a weight that says whether it counts."""
     helper = LayerHelper("target_assign", name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
     weight = helper.create_variable_for_type_inference("float32")
@@ -232,7 +239,7 @@ def multiclass_nms(
     background_label: int = 0,
     name: str | None = None,
 ) -> Variable:
-    """Rows [label, score, box] of what is left of overlapping boxes; one sequence for each image."""
+    """Rows [label, score, box] of the boxes that survive suppression; one sequence for each image."""
     helper = LayerHelper("multiclass_nms", name=name)
     attrs = _nms_attrs(score_threshold, nms_top_k, keep_top_k, nms_threshold, normalized, nms_eta, background_label)
     out = helper.create_variable_for_type_inference(bboxes.dtype)
@@ -316,10 +323,10 @@ def detection_map(
     out_states: Sequence[Variable] | None = None,
     ap_version: str = "integral",
 ) -> Variable:
-    """Mean average precision of detections [label, score, box] against the truth [label, (difficult,) box].
+    """Mean average precision of detections [label, score, box] against ground truth [label, (difficult,) box].
 
     Args:
-        input_states, out_states: counts of positives, true and false positives to go on from and to write.
+        input_states, out_states: counts of positives, true positives and false positives to start from and to write.
         ap_version: "integral" or "11point".
     """
     helper = LayerHelper("detection_map")

@@ -1,4 +1,4 @@
-"""Resize images and move their channels and pixels."""
+"""Resize images and rearrange their channels and pixels."""
 
 from __future__ import annotations
 
@@ -57,13 +57,11 @@ def interpolate(
         align_mode: without align_corners, 0 aligns the centres of pixels, 1 their corners.
     """
     if resample not in _METHODS:
-        raise ValueError(
-            "The 'resample' of image_resize can only be 'BILINEAR', 'TRILINEAR', 'BICUBIC' or 'NEAREST' currently."
-        )
+        raise ValueError(f"resample must be one of {', '.join(_METHODS)}, got {resample!r}")
     if out_shape is None and scale is None:
-        raise ValueError("One of out_shape and scale must not be None.")
+        raise ValueError("give out_shape or scale")
     if align_mode not in (0, 1):
-        raise ValueError("align_mode can only be 0 or 1")
+        raise ValueError(f"align_mode must be 0 or 1, got {align_mode!r}")
     check_variable("image_resize", "input", input)
     method, dims = _METHODS[resample]
     helper = LayerHelper(f"{method}_interp", name=name)
@@ -83,7 +81,9 @@ def interpolate(
         inputs["OutSize"] = [out_shape]
     elif out_shape is not None:
         if len(out_shape) != dims:
-            raise ValueError(f"out_shape length should be {dims} for input {len(input.shape)}-D tensor.")
+            raise ValueError(
+                f"out_shape must have {dims} sizes for an input of {len(input.shape)} dims, got {len(out_shape)}"
+            )
         attrs.update(zip(names, plain_dims(out_shape)))
         if has_variables(out_shape):
             inputs["SizeTensor"] = dims_as_variables(helper, out_shape)
@@ -92,13 +92,13 @@ def interpolate(
         inputs["Scale"] = [scale]
     else:
         if scale <= 0:
-            raise ValueError("Attr(scale) should be greater than zero.")
+            raise ValueError(f"scale must be above 0, got {scale}")
         attrs["scale"] = float(scale)
     if isinstance(actual_shape, Variable):
         actual_shape.stop_gradient = True
         inputs["OutSize"] = [actual_shape]
     elif actual_shape is not None:
-        raise TypeError("actual_shape should either be Variable or None.")
+        raise TypeError(f"actual_shape must be a Variable or None, got {type(actual_shape).__name__}")
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(type=f"{method}_interp", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -117,7 +117,7 @@ def image_resize(
 ) -> Variable:
     """Resize images to out_shape, or by a factor `scale`: as `interpolate`, without "BICUBIC"."""
     if resample not in ("BILINEAR", "TRILINEAR", "NEAREST"):
-        raise ValueError("The 'resample' of image_resize can only be 'BILINEAR', 'TRILINEAR' or 'NEAREST' currently.")
+        raise ValueError(f"image_resize: resample must be 'BILINEAR', 'TRILINEAR' or 'NEAREST', got {resample!r}")
     return interpolate(input, out_shape, scale, name, resample, actual_shape, align_corners, align_mode, data_format)
 
 
@@ -175,9 +175,9 @@ def resize_nearest(
 
 
 def image_resize_short(input: Variable, out_short_len: int, resample: str = "BILINEAR") -> Variable:
-    """Resize so that the shorter side has out_short_len pixels."""
+    """Resize images so that the shorter side has out_short_len pixels."""
     if len(input.shape) != 4:
-        raise ValueError("The rank of input must be 4 (num_batches, channels, in_h, in_w).")
+        raise ValueError(f"image_resize_short: input must have 4 dims [N, C, H, W], it has shape {list(input.shape)}")
     sides = list(input.shape[2:4])
     short = sides.index(min(sides))
     long = 1 - short
@@ -188,24 +188,24 @@ def image_resize_short(input: Variable, out_short_len: int, resample: str = "BIL
 
 
 def pixel_shuffle(x: Variable, upscale_factor: int) -> Variable:
-    """Channels spread over squares of pixels."""
+    """Rearrange channels into squares of pixels."""
     return apply(LayerHelper("pixel_shuffle"), "pixel_shuffle", x, {"upscale_factor": upscale_factor})
 
 
 def shuffle_channel(x: Variable, group: int, name: str | None = None) -> Variable:
-    """Channels dealt out over groups."""
+    """Interleave the channels of several groups."""
     return apply(LayerHelper("shuffle_channel", name=name), "shuffle_channel", x, {"group": group})
 
 
 def space_to_depth(x: Variable, blocksize: int, name: str | None = None) -> Variable:
-    """Squares of pixels as channels."""
+    """Rearrange squares of pixels into channels."""
     if not isinstance(blocksize, int):
-        raise ValueError("blocksize must be a python Int")
+        raise ValueError(f"space_to_depth: blocksize must be an int, got {type(blocksize).__name__}")
     return apply(LayerHelper("space_to_depth", name=name), "space_to_depth", x, {"blocksize": blocksize})
 
 
 def temporal_shift(x: Variable, seg_num: int, shift_ratio: float = 0.25, name: str | None = None) -> Variable:
-    """Frames that borrow channels from their neighbours in time."""
+    """Shift some channels of each frame to the next frame, and some to the previous one."""
     attrs = {"seg_num": seg_num, "shift_ratio": shift_ratio}
     return apply(LayerHelper("temporal_shift", name=name), "temporal_shift", x, attrs)
 
@@ -231,7 +231,7 @@ def affine_channel(
 
 
 def affine_grid(theta: Variable, out_shape: Any, name: str | None = None) -> Variable:
-    """Where each pixel of images of out_shape [N, C, H, W] comes from under affine maps theta [N, 2, 3]."""
+    """The source position of each pixel of images of out_shape [N, C, H, W] under affine maps theta [N, 2, 3]."""
     helper = LayerHelper("affine_grid", name=name)
     inputs: dict[str, Any] = {"Theta": [check_variable("affine_grid", "theta", theta)]}
     attrs: dict[str, Any] = {}
@@ -240,14 +240,16 @@ def affine_grid(theta: Variable, out_shape: Any, name: str | None = None) -> Var
     elif isinstance(out_shape, (list, tuple)):
         attrs["output_shape"] = as_list(out_shape)
     else:
-        raise ValueError("The out_shape should be a list, tuple or Variable.")
+        raise ValueError(
+            f"affine_grid: out_shape must be a list, a tuple or a Variable, got {type(out_shape).__name__}"
+        )
     out = helper.create_variable_for_type_inference(theta.dtype)
     helper.append_op(type="affine_grid", inputs=inputs, outputs={"Output": [out]}, attrs=attrs)
     return out
 
 
 def grid_sampler(x: Variable, grid: Variable, name: str | None = None) -> Variable:
-    """Images read at the places of a grid [N, H, W, 2] in [-1, 1], zeros outside."""
+    """Images sampled at the positions of a grid [N, H, W, 2] in [-1, 1]; zeros outside."""
     helper = LayerHelper("grid_sampler", name=name)
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type="grid_sampler", inputs={"X": [x], "Grid": [grid]}, outputs={"Output": [out]})

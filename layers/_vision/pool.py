@@ -30,12 +30,12 @@ def _pool(
 ) -> Variable:
     input = check_variable(op_type, "input", input)
     if pool_type not in ("max", "avg"):
-        raise ValueError(f"Unknown Attr(pool_type): '{pool_type}'. It can only be 'max' or 'avg'.")
+        raise ValueError(f"{op_type}: pool_type must be 'max' or 'avg', got {pool_type!r}")
     if global_pooling is False and pool_size == -1:
-        raise ValueError("When Attr(global_pooling) is False, Attr(pool_size) must be given and not be -1.")
+        raise ValueError(f"{op_type}: give pool_size, or pass global_pooling=True to pool the whole image")
     paddings, algorithm = padding_attrs(pool_padding, dims, data_format)
     if algorithm == "VALID" and ceil_mode:
-        raise ValueError("With Attr(pool_padding) 'VALID', Attr(ceil_mode) must be False.")
+        raise ValueError(f"{op_type}: ceil_mode=True cannot be combined with pool_padding='VALID'")
     helper = LayerHelper(op_type, name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(
@@ -74,8 +74,8 @@ def pool2d(
     """The largest element or the mean of each window of an image.
 
     Args:
-        ceil_mode: windows may hang over the end.
-        exclusive: padding does not count in a mean.
+        ceil_mode: windows may extend past the end.
+        exclusive: leave padding out of means.
     """
     return _pool(
         "pool2d",
@@ -129,9 +129,11 @@ def _adaptive(
     input: Variable, pool_size: Sizes, pool_type: str, require_index: bool, name: str | None, dims: int
 ) -> Any:
     if pool_type not in ("max", "avg"):
-        raise ValueError(f"Unknown pool_type: '{pool_type}'. It can only be 'max' or 'avg'.")
+        raise ValueError(f"adaptive_pool{dims}d: pool_type must be 'max' or 'avg', got {pool_type!r}")
     if pool_type == "avg" and require_index:
-        raise ValueError("invalid setting 'require_index' true when 'pool_type' is 'avg'.")
+        raise ValueError(
+            f"adaptive_pool{dims}d: require_index=True works only with pool_type='max': an average has no position"
+        )
     op_type = f"max_pool{dims}d_with_index" if pool_type == "max" else f"pool{dims}d"
     helper = LayerHelper(op_type, name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
@@ -150,12 +152,12 @@ def _adaptive(
 def adaptive_pool2d(
     input: Variable, pool_size: Sizes, pool_type: str = "max", require_index: bool = False, name: str | None = None
 ) -> Any:
-    """Pool to an output of pool_size, whatever the size of the image; with require_index also return positions."""
+    """Pool an image of any size to an output of pool_size; with require_index also return positions."""
     return _adaptive(input, pool_size, pool_type, require_index, name, 2)
 
 
 def adaptive_pool3d(
     input: Variable, pool_size: Sizes, pool_type: str = "max", require_index: bool = False, name: str | None = None
 ) -> Any:
-    """Pool to an output of pool_size, whatever the size of the volume."""
+    """Pool a volume of any size to an output of pool_size."""
     return _adaptive(input, pool_size, pool_type, require_index, name, 3)

@@ -1,4 +1,4 @@
-"""Regions whose parts have channels of their own or move; suppression by other rules."""
+"""Position-sensitive and deformable pooling of regions, and other kinds of suppression."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def polygon_box_transform(input: Variable, name: str | None = None) -> Variable:
-    """Places of corners from their distances: 4 times the column or row, minus the input."""
+    """Positions of corners from their distances: 4 times the column or row, minus the input."""
     helper = LayerHelper("polygon_box_transform", name=name)
     out = helper.create_variable_for_type_inference(check_variable("polygon_box_transform", "input", input).dtype)
     helper.append_op(type="polygon_box_transform", inputs={"Input": [input]}, outputs={"Output": [out]})
@@ -36,13 +36,13 @@ def polygon_box_transform(input: Variable, name: str | None = None) -> Variable:
 
 def _whole(layer: str, name: str, value: object) -> int:
     if not isinstance(value, int):
-        raise TypeError(f"{layer}: {name} must be int type, got {type(value).__name__}")
+        raise TypeError(f"{layer}: {name} must be an int, got {type(value).__name__}")
     return value
 
 
 def _pool_attrs(layer: str, scale: float | Variable, height: object, width: object) -> dict[str, Any]:
     if not isinstance(scale, float):
-        raise TypeError(f"{layer}: spatial_scale must be float type, got {type(scale).__name__}")
+        raise TypeError(f"{layer}: spatial_scale must be a float, got {type(scale).__name__}")
     rows, columns = _whole(layer, "pooled_height", height), _whole(layer, "pooled_width", width)
     return {"spatial_scale": scale, "pooled_height": rows, "pooled_width": columns}
 
@@ -56,7 +56,7 @@ def psroi_pool(
     pooled_width: int,
     name: str | None = None,
 ) -> Variable:
-    """The mean of each cell of a grid over each region, each cell with channels of its own."""
+    """The mean of each cell of a grid over each region; each cell has its own channels."""
     helper = LayerHelper("psroi_pool", name=name)
     attrs = _pool_attrs("psroi_pool", spatial_scale, pooled_height, pooled_width)
     attrs["output_channels"] = _whole("psroi_pool", "output_channels", output_channels)
@@ -75,7 +75,7 @@ def prroi_pool(
     batch_roi_nums: Variable | None = None,
     name: str | None = None,
 ) -> Variable:
-    """The mean of the image between its pixels over each cell of a grid over each region; regions learn too."""
+    """The mean of the interpolated image over each cell of a grid over each region; regions get gradients too."""
     helper = LayerHelper("prroi_pool", name=name)
     attrs = _pool_attrs("prroi_pool", spatial_scale, pooled_height, pooled_width)
     out = helper.create_variable_for_type_inference(check_variable("prroi_pool", "input", input).dtype)
@@ -94,7 +94,7 @@ def roi_perspective_transform(
     spatial_scale: float = 1.0,
     name: str | None = None,
 ) -> tuple[Variable, Variable, Variable]:
-    """Each quadrilateral region made a rectangle, where it is, and the matrix that did it."""
+    """Each quadrilateral region warped to a rectangle, a mask of its pixels, and the matrix used."""
     helper = LayerHelper("roi_perspective_transform", name=name)
     dtype = check_variable("roi_perspective_transform", "input", input).dtype
     out, mask, matrix, index, weights = (
@@ -136,7 +136,7 @@ def deformable_conv(
     modulated: bool = True,
     name: str | None = None,
 ) -> Variable:
-    """A convolution that reads each sample at a place moved by offset, and with `modulated` times mask.
+    """A convolution that reads each sample at a position shifted by offset and, with `modulated`, times mask.
 
     Fluid: on the CPU 1.8.5 mixed up or dropped images with an im2col_step above 1; here every step gives the result
     of step 1.
@@ -146,7 +146,7 @@ def deformable_conv(
     helper = LayerHelper("deformable_conv", name=name, param_attr=param_attr, bias_attr=bias_attr)
     channels, parts = input.shape[1], group_count("deformable_conv", groups)
     if channels % parts:
-        raise ValueError(f"deformable_conv: {channels} channels cannot be split into {parts} groups")
+        raise ValueError(f"deformable_conv: the {channels} channels cannot be divided into {parts} groups")
     kernel = per_dim(filter_size, 2, "filter_size")
     spread = Normal(0.0, math.sqrt(2.0 / (kernel[0] * kernel[1] * channels)), 0)
     shape = [num_filters, channels // parts, *kernel]
@@ -186,7 +186,7 @@ def deformable_roi_pooling(
     position_sensitive: bool = False,
     name: str | None = None,
 ) -> Variable:
-    """The mean of samples in each cell of a grid over each region, moved by trans."""
+    """The mean of samples in each cell, shifted by trans, of a grid over each region."""
     helper = LayerHelper("deformable_psroi_pooling", name=name)
     dtype = check_variable("deformable_roi_pooling", "input", input).dtype
     cells = group_size[0] * group_size[1] if position_sensitive else 1
@@ -237,7 +237,7 @@ def matrix_nms(
     return_index: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Rows [label, score, box] with scores lowered where better boxes overlap; with return_index their numbers too."""
+    """Rows [label, score, box] with lower scores where better boxes overlap; with return_index also their indices."""
     attrs = {
         "score_threshold": score_threshold,
         "post_threshold": post_threshold,
@@ -264,10 +264,10 @@ def locality_aware_nms(
     background_label: int = -1,
     name: str | None = None,
 ) -> Variable:
-    """Rows [label, score, box] after neighbours in the list that overlap have been joined; scores of one class."""
+    """Rows [label, score, box] after merging overlapping neighbours in the list; scores of one class."""
     shape = check_variable("locality_aware_nms", "scores", scores).shape
     if len(shape) != 3 or shape[1] != 1:
-        raise ValueError(f"locality_aware_nms: scores must have shape [N, 1, M], they have {list(shape)}")
+        raise ValueError(f"locality_aware_nms: scores must have shape [N, 1, M], got {list(shape)}")
     attrs = {
         "background_label": background_label,
         "score_threshold": score_threshold,

@@ -36,9 +36,9 @@ def ssd_loss(
     normalize: bool = True,
     sample_size: int | None = None,
 ) -> Variable:
-    """The loss of SSD for each image: places of matched priors, classes of those and of the hardest negatives."""
+    """The loss of SSD for each image: positions of matched priors, classes of those and of the hardest negatives."""
     if mining_type != "max_negative":
-        raise ValueError("Only support mining_type == max_negative now.")
+        raise ValueError(f"ssd_loss: mining_type must be 'max_negative', got {mining_type!r}")
     helper = LayerHelper("ssd_loss")
     confidence_shape = shape(confidence)
 
@@ -96,7 +96,7 @@ def ssd_loss(
 
 
 def _sizes_by_ratio(count: int, base: float, min_ratio: float, max_ratio: float) -> tuple[list[float], list[float]]:
-    """Return min_sizes and max_sizes of the layers: a first small one, then evenly from min_ratio to max_ratio."""
+    """Return the layers' min_sizes and max_sizes: a small first one, then evenly from min_ratio to max_ratio."""
     step = math.floor((max_ratio - min_ratio) / (count - 2))
     ratios = [min_ratio + i * step for i in range(count - 1)] if step else [min_ratio] * (count - 1)
     smallest = [base * 0.10, *(base * r / 100.0 for r in ratios)]
@@ -133,19 +133,25 @@ def multi_box_head(
         offsets [N, priors, 4], scores [N, priors, num_classes], boxes [priors, 4] and variances [priors, 4].
     """
     if not isinstance(inputs, (list, tuple)):
-        raise ValueError("inputs should be a list or tuple.")
+        raise ValueError(f"multi_box_head: inputs must be a list or tuple of feature maps, got {type(inputs).__name__}")
     if min_sizes is None:
         if len(inputs) <= 2:
-            raise ValueError("with two feature maps or fewer, give min_sizes and max_sizes")
+            raise ValueError("multi_box_head: with one or two feature maps, pass min_sizes and max_sizes")
         if min_ratio is None or max_ratio is None:
-            raise ValueError("give min_ratio and max_ratio, or min_sizes and max_sizes")
+            raise ValueError("multi_box_head: pass min_ratio and max_ratio, or min_sizes and max_sizes")
         min_sizes, max_sizes = _sizes_by_ratio(len(inputs), base_size, min_ratio, max_ratio)
     if len(aspect_ratios) != len(inputs):
-        raise ValueError("aspect_ratios should be a list or tuple as long as inputs.")
+        raise ValueError(
+            f"multi_box_head: aspect_ratios must have one entry for each of the {len(inputs)} feature maps, "
+            f"got {len(aspect_ratios)}"
+        )
     widths, heights = step_w or steps, step_h or steps
     for word, given in (("steps", widths), ("steps", heights)):
         if given is not None and len(given) != len(inputs):
-            raise ValueError(f"{word} should be list or tuple, and the length of inputs and {word} be the same.")
+            raise ValueError(
+                f"multi_box_head: {word} must have one entry for each of the {len(inputs)} feature maps, got "
+                f"{len(given)}"
+            )
 
     places: list[Variable] = []
     classes: list[Variable] = []

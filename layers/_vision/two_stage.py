@@ -56,7 +56,7 @@ def generate_proposals(
     name: str | None = None,
     return_rois_num: bool = False,
 ) -> tuple[Variable, ...]:
-    """The best boxes of each image that do not overlap, and their scores: (rois, scores[, number per image])."""
+    """The best non-overlapping boxes of each image, and their scores: (rois, scores[, number per image])."""
     helper = LayerHelper("generate_proposals", name=name)
     check_variable("generate_proposals", "scores", scores)
     outs = _outputs(helper, {"RpnRois": bbox_deltas.dtype, "RpnRoiProbs": scores.dtype, "RpnRoisLod": "int32"})
@@ -88,7 +88,7 @@ def rpn_target_assign(
     rpn_negative_overlap: float = 0.3,
     use_random: bool = True,
 ) -> tuple[Variable, Variable, Variable, Variable, Variable]:
-    """Predictions of chosen anchors and what they should be: (scores, boxes, labels, targets, inside weights).
+    """The predictions of sampled anchors and their targets: (scores, boxes, labels, targets, inside weights).
 
     `anchor_var` has no effect, in Fluid neither.
     """
@@ -117,7 +117,7 @@ def _target_outputs(helper: LayerHelper, anchor: Variable, **more: DTypeLike) ->
 
 
 def _chosen(logits: Variable, classes: int, boxes: Variable, outs: dict[str, Variable]) -> tuple[Variable, Variable]:
-    """Return the predictions of the anchors that were chosen."""
+    """Return the predictions of the sampled anchors."""
     flat = reshape(logits, shape=(-1, classes))
     flat_boxes = reshape(boxes, shape=(-1, 4))
     return gather(flat, outs["ScoreIndex"]), gather(flat_boxes, outs["LocationIndex"])
@@ -136,7 +136,7 @@ def retinanet_target_assign(
     positive_overlap: float = 0.5,
     negative_overlap: float = 0.4,
 ) -> tuple[Variable, Variable, Variable, Variable, Variable, Variable]:
-    """Predictions of anchors and what they should be, and the number of anchors that are not background, plus one.
+    """The predictions of anchors, their targets, and one plus the number of anchors that are not background.
 
     `anchor_var` has no effect, in Fluid neither.
     """
@@ -168,7 +168,7 @@ def generate_proposal_labels(
     is_cls_agnostic: bool = False,
     is_cascade_rcnn: bool = False,
 ) -> tuple[Variable, ...]:
-    """Chosen regions, their classes, and for each class the box to predict, with inside and outside weights."""
+    """Sampled regions, their classes, and the box to predict for each class, with inside and outside weights."""
     helper = LayerHelper("generate_proposal_labels")
     check_variable("generate_proposal_labels", "rpn_rois", rpn_rois)
     kind = check_variable("generate_proposal_labels", "gt_boxes", gt_boxes).dtype
@@ -202,7 +202,7 @@ def generate_mask_labels(
     num_classes: int,
     resolution: int,
 ) -> tuple[Variable, Variable, Variable]:
-    """Regions that show objects, their numbers among the regions, and for each class the mask to predict."""
+    """Regions that show objects, their indices among the regions, and the mask to predict for each class."""
     helper = LayerHelper("generate_mask_labels")
     check_variable("generate_mask_labels", "rois", rois)
     outs = _outputs(
@@ -217,9 +217,9 @@ def generate_mask_labels(
 def distribute_fpn_proposals(
     fpn_rois: Variable, min_level: int, max_level: int, refer_level: int, refer_scale: int, name: str | None = None
 ) -> tuple[list[Variable], Variable]:
-    """Boxes by size, for each level of a pyramid its own, and where each went."""
+    """Boxes divided by size among the levels of a pyramid, and where each one went."""
     if max_level < min_level:
-        raise ValueError(f"distribute_fpn_proposals: max_level {max_level} is below min_level {min_level}")
+        raise ValueError(f"distribute_fpn_proposals: max_level ({max_level}) is below min_level ({min_level})")
     helper = LayerHelper("distribute_fpn_proposals", name=name)
     dtype = check_variable("distribute_fpn_proposals", "fpn_rois", fpn_rois).dtype
     rois = [helper.create_variable_for_type_inference(dtype) for _ in range(max_level - min_level + 1)]
@@ -238,7 +238,7 @@ def collect_fpn_proposals(
     post_nms_top_n: int,
     name: str | None = None,
 ) -> Variable:
-    """The boxes with the best scores of all levels, image by image."""
+    """The boxes with the best scores among all levels, image by image."""
     levels = max_level - min_level + 1
     helper = LayerHelper("collect_fpn_proposals", name=name)
     rois = [check_part("collect_fpn_proposals", "multi_rois", v) for v in multi_rois][:levels]
@@ -257,7 +257,7 @@ def box_decoder_and_assign(
     box_clip: float,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
-    """The box of every class, and that of the best class."""
+    """The box of every class, and the box of the best class."""
     helper = LayerHelper("box_decoder_and_assign", name=name)
     dtype = check_variable("box_decoder_and_assign", "prior_box", prior_box).dtype
     outs = _outputs(helper, {"DecodeBox": dtype, "OutputAssignBox": dtype}, stop=False)
@@ -277,7 +277,7 @@ def retinanet_detection_output(
     nms_threshold: float = 0.3,
     nms_eta: float = 1.0,
 ) -> Variable:
-    """Rows [class, score, box] of the boxes of all levels that do not overlap; one sequence for each image.
+    """Rows [class, score, box] of the non-overlapping boxes of all levels; one sequence for each image.
 
     Fluid: nms_eta has no effect; a warning says so.
     """

@@ -23,7 +23,7 @@ def yolo_box(
     name: str | None = None,
     scale_x_y: float = 1.0,
 ) -> tuple[Variable, Variable]:
-    """Boxes in pixels and scores by class that YOLO's features mean."""
+    """Boxes in pixels and scores by class, decoded from YOLO's features."""
     helper = LayerHelper("yolo_box", name=name)
     boxes = helper.create_variable_for_type_inference(x.dtype)
     scores = helper.create_variable_for_type_inference(x.dtype)
@@ -57,7 +57,7 @@ def yolov3_loss(
     name: str | None = None,
     scale_x_y: float = 1.0,
 ) -> Variable:
-    """The loss of YOLO version 3 for each image; true boxes are (centre x, centre y, width, height) in parts."""
+    """The loss of YOLO version 3 for each image; true boxes are (centre x, centre y, width, height) in [0, 1]."""
     for word, value in (("x", x), ("gt_box", gt_box), ("gt_label", gt_label)):
         check_variable("yolov3_loss", word, value)
     helper = LayerHelper("yolov3_loss", name=name)

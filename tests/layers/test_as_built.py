@@ -63,7 +63,7 @@ def test_a_static_rnn_without_outputs_builds_and_runs() -> None:
         step = rnn.step_input(x)
         before = rnn.memory(shape=[-1, 2], batch_ref=step)
         rnn.update_memory(before, layers.elementwise_add(step, before))
-    with pytest.raises(ValueError, match="no output"):
+    with pytest.raises(ValueError, match="no results"):
         rnn()
     total = layers.reduce_sum(x)
     ran = fluid.Executor().run(feed={"steps": np.ones((3, 2, 2), "float32")}, fetch_list=[total])
@@ -124,7 +124,7 @@ def test_an_update_op_describes_accumulators_of_longer_names() -> None:
     assert [block.var(out).shape for out in outs] == [(3, 2)] * 3
 
 
-def test_fetching_what_an_op_leaves_out_gives_an_empty_array() -> None:
+def test_fetching_what_an_op_leaves_out_gives_none() -> None:
     block = fluid.default_main_program().global_block()
     x = fluid.data("x", [None, 2], "float32", lod_level=1)
     outs = {slot: [block.create_var(name=slot, dtype="float32")] for slot in ("Out", "MaxIndex")}
@@ -132,11 +132,11 @@ def test_fetching_what_an_op_leaves_out_gives_an_empty_array() -> None:
     feed = {"x": fluid.create_lod_tensor(np.ones((3, 2), "float32"), [[1, 2]], fluid.CPUPlace())}
     out, index = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=["Out", "MaxIndex"])
     assert out.tolist() == [[1, 1], [2, 2]]
-    assert (index.shape, index.dtype) == ((0,), np.float64)
+    assert index is None
 
 
 def test_auc_has_one_curve() -> None:
-    with pytest.warns(UserWarning, match="ROC, not PR"):
+    with pytest.warns(UserWarning, match="ROC, although PR"):
         metric = fluid.metrics.Auc("auc", curve="PR", num_thresholds=10)
     metric.update(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0], [1]]))
     assert metric.eval() == 1.0
@@ -156,7 +156,7 @@ def test_pyramid_hash_has_its_lists_of_words() -> None:
     block = fluid.default_main_program().global_block()
     assert [block.var(name).shape for name in ("W", "white", "b")] == [(108, 1), (50, 1), (0, 1)]
     assert (out.name, out.shape) == ("search_pyramid_hash_0.tmp_0", (-1, 16))
-    with pytest.raises(ValueError, match="didn't have parameter other"):
+    with pytest.raises(ValueError, match="names 'other'"):
         contrib_layers.search_pyramid_hash(
             words, 16, 100, 3, 8, 0.0, True, True, 50, 0, 3, 0.002, distribute_update_vars=["other"], **attrs
         )

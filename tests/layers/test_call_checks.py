@@ -109,7 +109,7 @@ def test_older_eras_take_doubles() -> None:
 
 @pytest.mark.parametrize("name", ["tril", "triu"])
 def test_triangles_refuse_with_the_words_that_tests_look_for(name: str) -> None:
-    with pytest.raises(TypeError, match=f"diagonal in {name} must be a python Int"):
+    with pytest.raises(TypeError, match=f"{name}: diagonal must be an int"):
         getattr(L, name)(_v(2, 3), diagonal="1")
-    with pytest.raises(ValueError, match=f"input shape in {name} must be at least 2-D"):
+    with pytest.raises(ValueError, match=f"{name}: input must have at least 2 dims"):
         getattr(L, name)(_v(3))

@@ -51,7 +51,7 @@ CALLS: list[tuple[str, Any, bool]] = [
 def test_era_1_8_refuses_what_1_8_5_refused(call: Any, refused: bool) -> None:
     with use_era("1.8"):
         if refused:
-            with pytest.raises(TypeError, match="must be"):
+            with pytest.raises(TypeError, match="must (be|have)"):
                 call()
         else:
             call()
@@ -59,9 +59,9 @@ def test_era_1_8_refuses_what_1_8_5_refused(call: Any, refused: bool) -> None:
 
 def test_the_error_names_layer_argument_given_and_allowed() -> None:
     with use_era("1.8"):
-        with pytest.raises(TypeError, match=r"'input' in softmax must be <class '.*Variable'>, but received .*ndarray"):
+        with pytest.raises(TypeError, match=r"softmax: input must be Variable, got ndarray"):
             L.softmax(cast(Any, ARRAY))
-        with pytest.raises(TypeError, match=r"data type of 'x' in mean must be \('float16', .*received int32"):
+        with pytest.raises(TypeError, match=r"mean: x must have dtype float16, .*, got int32"):
             L.mean(_data("int32"))
 
 

@@ -45,7 +45,7 @@ def test_wrong_types_are_type_errors(make: Any) -> None:
 
 
 def test_distributions_take_two_variables_or_none() -> None:
-    with pytest.raises(ValueError, match="both should be Variables"):
+    with pytest.raises(ValueError, match="both be Variables"):
         layers.Normal(fluid.data("x", [1]), 1.0)
     drawn = layers.Normal(np.zeros(2, "float32"), 1.0).sample([3])
     assert drawn.shape == (3, 2)
@@ -68,11 +68,11 @@ def test_initializers_need_their_numbers(make: Any) -> None:
 
 @pytest.mark.parametrize("options", [{"learning_rate": None}, {"epsilon": None}, {"rho": None}])
 def test_adadelta_says_what_is_not_set(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(options))} is not set"):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be given"):
         fluid.optimizer.Adadelta(**{"learning_rate": 0.1, **options})
 
 
 def test_a_static_rnn_has_memories_of_a_listed_shape() -> None:
     rnn = layers.StaticRNN()
-    with pytest.raises(TypeError, match="'shape'"), rnn.step():
+    with pytest.raises(TypeError, match="shape must be list, tuple or None"), rnn.step():
         rnn.memory(shape=3)  # type: ignore[arg-type]

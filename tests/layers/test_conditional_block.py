@@ -32,5 +32,5 @@ def test_a_guard_builds_a_sub_block_and_lets_errors_out() -> None:
     assert [len(block.ops) for block in program.blocks] == [0, 1]
     with pytest.raises(KeyError), BlockGuard(program):
         raise KeyError
-    with pytest.raises(TypeError, match="takes a program"):
+    with pytest.raises(TypeError, match="takes a Program"):
         BlockGuard("main")  # type: ignore[arg-type]

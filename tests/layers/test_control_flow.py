@@ -269,17 +269,17 @@ def test_reading_an_entry_that_was_not_written_names_the_array() -> None:
 
 def test_mistakes_in_building_are_told() -> None:
     x = L.data("x", [3])
-    with pytest.raises(TypeError, match="boolean"):
+    with pytest.raises(TypeError, match="dtype bool"):
         L.While(x)
     with pytest.raises(TypeError, match="shape"):
         L.While(L.less_than(x, x))
-    with pytest.raises(ValueError, match="inside rnn block"):
+    with pytest.raises(ValueError, match="only inside"):
         L.DynamicRNN().step_input(x)
-    with pytest.raises(ValueError, match="at least one condition"):
+    with pytest.raises(ValueError, match="at least one case"):
         L.Switch().default()
     with pytest.raises(ValueError, match="empty"):
         L.while_loop(lambda: x, lambda: x, [])
-    with pytest.raises(TypeError, match="callable"):
+    with pytest.raises(TypeError, match="must be a function"):
         L.cond(L.fill_constant([1], "bool", True), 3)  # type: ignore[arg-type]
 
 
@@ -288,7 +288,7 @@ def test_a_dynamic_rnn_over_a_tensor_without_lod_says_so() -> None:
     rnn = L.DynamicRNN()
     with rnn.block():
         rnn.output(rnn.step_input(x))
-    with pytest.raises(fluid.core.EnforceNotMet, match=r"X\(x\) has 0 LoD level"):
+    with pytest.raises(fluid.core.EnforceNotMet, match=r"X \(x\) has 0 LoD levels"):
         run([rnn()], {"x": X})
 
 
@@ -309,7 +309,9 @@ def test_a_loop_that_would_never_end_is_refused() -> None:
     with loop.block():
         L.increment(i)
         L.less_than(i, n)  # makes a new variable instead of setting the condition
-    with pytest.raises(fluid.core.EnforceNotMet, match="never end: nothing in its block sets the condition less_than_"):
+    with pytest.raises(
+        fluid.core.EnforceNotMet, match="never end, because nothing in its block sets the condition less_than_"
+    ):
         run([i])
 
 

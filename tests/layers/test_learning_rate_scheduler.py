@@ -30,7 +30,7 @@ def test_a_step_counter_of_its_own_counts_by_its_step() -> None:
 
 
 def test_piecewise_wants_one_value_more_than_boundaries() -> None:
-    with pytest.raises(ValueError, match="should be 1"):
+    with pytest.raises(ValueError, match="one entry more"):
         fluid.layers.piecewise_decay([1, 2], [0.1])
 
 

@@ -29,15 +29,15 @@ def test_an_activation_is_a_function_of_one_variable() -> None:
     relu = generate_activation_fn("relu")
     assert relu.__name__ == "relu"
     assert relu(fluid.data("x", [2])).name == "relu_0.tmp_0"
-    with pytest.raises(TypeError, match="'x' in relu"):
+    with pytest.raises(TypeError, match="relu: x"):
         relu(3)
 
 
 def test_what_no_layer_can_be_made_of_is_said() -> None:
     for make in (generate_layer_fn, generate_activation_fn):
-        with pytest.raises(ValueError, match="not been registered"):
+        with pytest.raises(ValueError, match="no op 'no_such_op'"):
             make("no_such_op")
-    with pytest.raises(ValueError, match="Only one output"):
+    with pytest.raises(ValueError, match="has one output"):
         generate_layer_fn("top_k")
-    with pytest.raises(ValueError, match="must be variable"):
+    with pytest.raises(ValueError, match="must be a Variable"):
         generate_layer_fn("scale")(x=3)

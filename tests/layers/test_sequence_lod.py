@@ -120,11 +120,11 @@ def test_structures_are_mapped_and_packed() -> None:
     assert utils.flatten(nest) == [4, 5, 1, 2, 3]
     assert utils.pack_sequence_as(nest, [0, 1, 2, 3, 4]) == {"x": Pair(0, 1), "y": [2, (3, 4)]}
     assert L.map_structure(lambda v: v * 2, nest) == {"x": Pair(8, 10), "y": [2, (4, 6)]}
-    with pytest.raises(ValueError, match="5 elements, but flat_sequence had 2"):
+    with pytest.raises(ValueError, match="5 places, but flat_sequence has 2"):
         utils.pack_sequence_as(nest, [1, 2])
-    with pytest.raises(ValueError, match="same number"):
+    with pytest.raises(ValueError, match="lengths differ"):
         utils.assert_same_structure([1, 2], [1])
-    with pytest.raises(TypeError, match="different types"):
+    with pytest.raises(TypeError, match="types differ"):
         utils.assert_same_structure([1], (1,))
 
 
@@ -142,3 +142,32 @@ def test_expanded_rows_are_declared_with_the_levels_of_1_8_5(of_x: int, of_y: in
     x, y = fluid.layers.data("x", [2], lod_level=of_x), fluid.layers.data("y", [2], lod_level=of_y)
     assert fluid.layers.sequence_expand(x, y).lod_level == of_x
     assert fluid.layers.sequence_expand_as(x, y).lod_level == of_y
+
+
+def test_scattered_sequences_lose_the_sequences_of_x_as_in_1_8_5() -> None:
+    x, i = fluid.data("x", [None, 4], lod_level=1), fluid.data("i", [None, 1], "int64", lod_level=1)
+    u = fluid.data("u", [None, 1], lod_level=1)
+    x.stop_gradient = u.stop_gradient = False
+    out = fluid.layers.sequence_scatter(x, i, u)
+    found: list[Any] = [out, *fluid.gradients([fluid.layers.reduce_sum(out)], [x, u])]
+    feed = {
+        "x": fluid.create_lod_tensor(np.ones((2, 4), np.float32), [[1, 1]], fluid.CPUPlace()),
+        "i": fluid.create_lod_tensor(np.array([[0], [1], [2]]), [[1, 2]], fluid.CPUPlace()),
+        "u": fluid.create_lod_tensor(np.array([[1], [2], [3]], np.float32), [[1, 2]], fluid.CPUPlace()),
+    }
+    got = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=found, return_numpy=False)
+    assert [variable.lod_level for variable in found] == [0, 0, 0]
+    assert [tensor.lod() for tensor in got] == [[], [], []]
+
+
+def test_expand_refuses_what_is_not_above_zero_when_a_program_is_built() -> None:
+    with pytest.raises(AssertionError, match="expand_times must be above 0"):
+        fluid.layers.expand(fluid.data("x", [2, 3]), [1, 0])
+
+
+def test_layer_norm_takes_scales_whose_size_is_not_known() -> None:
+    x, scale = fluid.data("x", [None, 3]), fluid.data("s", [None])
+    block = fluid.default_main_program().global_block()
+    out = block.create_var(name="out", dtype="float32")
+    block.append_op(type="layer_norm", inputs={"X": [x], "Scale": [scale]}, outputs={"Y": [out]})
+    assert out.shape == (-1, 3)

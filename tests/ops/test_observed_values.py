@@ -58,7 +58,7 @@ def test_concat_of_sequences_joins_them(first: Any, second: Any, joined: Any) ->
 
 def test_concat_refuses_sequences_of_other_depth() -> None:
     x, y = fluid.data("x", [None, 2], lod_level=1), fluid.data("y", [None, 2], lod_level=2)
-    with pytest.raises(fluid.core.EnforceNotMet, match=r"\[1, 2\] LoD levels"):
+    with pytest.raises(fluid.core.EnforceNotMet, match=r"LoD levels, got \[1, 2\]"):
         _run([L.concat([x, y])], x=_sequences([[1, 2]]), y=_sequences([[1], [4]]))
 
 
@@ -171,7 +171,7 @@ def test_matmul_by_heads_passes_back_what_each_head_does(y_shape: tuple[int, int
 @pytest.mark.parametrize(("dtype", "value"), [("int32", 1e100), ("int32", 3e9), ("int64", 1e100)])
 def test_a_value_that_the_dtype_cannot_hold_is_refused(dtype: str, value: float) -> None:
     (out,) = _append("fill_any_like", {"X": [fluid.data("x", [2], dtype)]}, {"Out": dtype}, value=value)
-    with pytest.raises(fluid.core.EnforceNotMet, match="out of the range"):
+    with pytest.raises(fluid.core.EnforceNotMet, match="does not fit int"):
         _run([out], x=np.zeros(2, dtype))
 
 

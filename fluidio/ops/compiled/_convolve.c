@@ -118,26 +118,8 @@ static inline void put(float *to, const float *from, const Move *moves, Py_ssize
                 to[move->to + i * step] = from[move->from + i];
 }
 
-#if defined(__x86_64__)
-#define NAME(x) x##_512
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,avx2")))
-#define LANES 16
-#define WIDE 2
-#define HIGH 8
-#include "_tiles.h"
-#define NAME(x) x##_256
-#define TARGET __attribute__((target("avx2,fma")))
-#define LANES 8
-#define WIDE 3
-#define HIGH 4
-#include "_tiles.h"
-#endif
-#define NAME(x) x##_128
-#define TARGET
-#define LANES 4
-#define WIDE 2
-#define HIGH 4
-#include "_tiles.h"
+#define LOOPS "_tiles.h"
+#include "_sets.h"
 
 typedef int Correlate(const Grid *, const Target *, const float *, const float *, float *, Py_ssize_t, Py_ssize_t);
 
@@ -176,17 +158,9 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
     int bits = 0;
     if (!PyArg_ParseTuple(args, "i", &bits))
         return NULL;
-    int found = 0;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (bits >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found = 1;
-    if (found && bits >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-        found = 2;
-#endif
-    use = sets + found;
-    return PyLong_FromLong(128L << found);
+    bits = widest(bits);
+    use = sets + (bits == 512 ? 2 : bits == 256);
+    return PyLong_FromLong(bits);
 }
 
 /* The arguments of both functions below. */

@@ -43,26 +43,8 @@ static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-#if defined(__x86_64__)
-#define NAME(x) x##_512
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,avx2")))
-#define LANES 16
-#define WIDE 2
-#define HIGH 8
-#include "_products.h"
-#define NAME(x) x##_256
-#define TARGET __attribute__((target("avx2,fma")))
-#define LANES 8
-#define WIDE 3
-#define HIGH 4
-#include "_products.h"
-#endif
-#define NAME(x) x##_128
-#define TARGET
-#define LANES 4
-#define WIDE 2
-#define HIGH 4
-#include "_products.h"
+#define LOOPS "_products.h"
+#include "_sets.h"
 
 typedef int Product(const Side *, const Side *, float *, Py_ssize_t, const Axis *, Py_ssize_t, Py_ssize_t, Py_ssize_t,
                     Py_ssize_t, Py_ssize_t);
@@ -73,17 +55,12 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
     int bits = 0;
     if (!PyArg_ParseTuple(args, "i", &bits))
         return NULL;
-    int found = 128;
+    bits = widest(bits);
     use = product_128;
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (bits >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found = 256, use = product_256;
-    if (found == 256 && bits >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-        found = 512, use = product_512;
+    use = bits == 512 ? product_512 : bits == 256 ? product_256 : product_128;
 #endif
-    return PyLong_FromLong(found);
+    return PyLong_FromLong(bits);
 }
 
 /* Describe a matrix that lies as images of all its rows and some of its columns; false if the sizes do not fit. */

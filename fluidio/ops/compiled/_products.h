@@ -97,12 +97,3 @@ TARGET static int NAME(product)(const Side *a, const Side *b, float *c, Py_ssize
     free(a_panels), free(b_panels);
     return 0;
 }
-
-#undef V
-#undef PANEL
-#undef DEFINE_TILE
-#undef LANES
-#undef WIDE
-#undef HIGH
-#undef NAME
-#undef TARGET

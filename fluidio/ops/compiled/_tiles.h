@@ -144,12 +144,3 @@ TARGET static int NAME(filter_gradient)(const Grid *g, const Target *t, const fl
 #include "_direct.h"
 #include "_planes.h"
 #include "_winograd.h"
-
-#undef V
-#undef PANEL
-#undef DEFINE_TILE
-#undef LANES
-#undef WIDE
-#undef HIGH
-#undef NAME
-#undef TARGET

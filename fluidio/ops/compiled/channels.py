@@ -1,4 +1,4 @@
-"""Batch normalisation, ReLU and max pooling in C: one pass over memory, float32 only, by channels in threads.
+"""Batch normalisation, ReLU and max pooling in C: float32 only, one pass over memory, threads share the channels.
 
 `compiled` is None if it could not be built; NumPy then does the same in several passes.
 """
@@ -22,15 +22,19 @@ except ImportError:
 
 __all__ = ["compiled", "fits", "max_pool", "max_pool_grad", "normalise", "normalise_grad", "relu_grad"]
 
+_SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 18
 """Elements below which another thread costs more than it saves."""
 
 
 def fits(*arrays: Any) -> bool:
     """Return whether the functions here accept these arrays."""
-    return compiled is not None and all(
-        type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous for a in arrays
-    )
+    if compiled is None:
+        return False
+    for a in arrays:  # noqa: SIM110  (a generator would take longer than the checks)
+        if type(a) is not np.ndarray or a.dtype != _SINGLE or not a.flags.c_contiguous:
+            return False
+    return True
 
 
 def _sizes(x: Array) -> tuple[int, int, int]:
@@ -45,7 +49,7 @@ def _least(sizes: tuple[int, int, int]) -> int:
 def normalise(
     x: Array, other: Any, scale: Array, bias: Array, epsilon: float, relu: bool
 ) -> tuple[Array, Array, Array, Array]:
-    """Return X [N, C, *] normalised by channel, plus `other`, through ReLU; the means, variances, 1 / deviations."""
+    """Return X [N, C, *] normalised by channel, plus `other`, after ReLU; and the means, variances, 1 / deviations."""
     y, sizes = np.empty_like(x), _sizes(x)
     mean, variance, inverse = (np.empty(sizes[1], np.float32) for _ in range(3))
 
@@ -59,9 +63,9 @@ def normalise(
 def normalise_grad(
     x: Any, dy: Any, out: Any, scale: Any, mean: Any, inverse: Any, fixed: bool, wants_dx: bool
 ) -> tuple[Any, Any, Any]:
-    """Return the gradients of X, Scale and Bias; with `out` those of ReLU are taken on the way.
+    """Return the gradients of X, Scale and Bias; given `out`, the gradient first passes the ReLU that produced it.
 
-    `fixed`: the statistics were given, so X does not act on them.
+    `fixed`: the statistics were given and do not depend on X.
     """
     sizes = _sizes(x)
     dx = np.empty_like(x) if wants_dx else None
@@ -77,6 +81,9 @@ def normalise_grad(
 def relu_grad(out: Array, dout: Array) -> Array:
     """Return the gradient where `out` is above zero."""
     dx = np.empty_like(dout)
+    if out.size < _WORTH_A_THREAD:
+        compiled.relu_grad(out, dout, dx, 0, out.size)
+        return dx
     share(out.size, _WORTH_A_THREAD, lambda begin, end: compiled.relu_grad(out, dout, dx, begin, end))
     return dx
 

@@ -1,4 +1,4 @@
-"""Layer normalisation in C: one pass over memory, float32 only, by rows in threads.
+"""Layer normalisation in C: float32 only, one pass over memory, threads share the rows.
 
 `compiled` is None if it could not be built; NumPy then does the same in several passes.
 """
@@ -29,7 +29,7 @@ _BLOCK = 64
 
 
 def fits(*arrays: Any) -> bool:
-    """Return whether the functions here accept these arrays; None is none."""
+    """Return whether the functions here accept these arrays; None stands for a missing one."""
     return compiled is not None and all(
         a is None or (type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous and a.size)
         for a in arrays
@@ -37,7 +37,7 @@ def fits(*arrays: Any) -> bool:
 
 
 def normalise(x: Array, scale: Any, bias: Any, epsilon: float) -> tuple[Array, Array, Array]:
-    """Return the rows of X normalised, times `scale` plus `bias`; their means and variances."""
+    """Return the normalised rows of X times `scale` plus `bias`, and their means and variances."""
     rows, width = x.shape
     y, mean, variance = np.empty_like(x), np.empty(rows, np.float32), np.empty(rows, np.float32)
 

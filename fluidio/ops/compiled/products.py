@@ -1,8 +1,8 @@
-"""Products of float32 matrices in C, in as many threads as kernels may use; their bits do not depend on the number.
+"""Products of float32 matrices in C, on all threads that kernels may use; their number does not change a bit.
 
-NumPy's BLAS takes small ones, other dtypes, and all of them where `compiled` is None: it could not be built, or the
-processor has no wide vectors. Convolutions with kernels of 1 x 1 are products, too: images [N, channels, places] count
-as one matrix with all places of all images as its columns.
+NumPy's BLAS computes small ones, other dtypes, and all of them where `compiled` is None because it could not be built
+or the processor has no wide vectors. Convolutions with 1 x 1 kernels are products, too: images [N, channels, places]
+count as one matrix whose columns are all places of all images.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def multiply(
     turned: tuple[bool, bool] = (False, False),
     images: tuple[int, int, int] = (1, 1, 1),
 ) -> Array:
-    """Compute a product of (rows, depth, columns); a turned side lies in memory as its transpose.
+    """Compute a product of (rows, depth, columns); a turned side is stored as its transpose.
 
-    `images` says how many images each of the three arrays (the turned ones as they lie in memory) consists of.
+    `images` is the number of images in each of the three arrays (in turned ones, as stored).
     """
     rows, depth, columns = sizes
     by_rows = rows >= columns
@@ -89,7 +89,7 @@ def products(a: Any, b: Any) -> Any:
 
 
 def _fits(a: Any, b: Any, ndim: int) -> bool:
-    """Return whether the C takes both sides, and is worth it."""
+    """Return whether the C code accepts both sides and is worthwhile."""
     if compiled is None or type(a) is not np.ndarray or type(b) is not np.ndarray or not a.ndim == b.ndim == ndim:
         return False
     rows, depth, columns = a.shape[-2], a.shape[-1], b.shape[-1]
@@ -104,7 +104,7 @@ def _fits(a: Any, b: Any, ndim: int) -> bool:
 
 
 def _in_memory(array: Array) -> tuple[Array, bool]:
-    """Return a matrix row by row in memory, and whether it is turned."""
+    """Return a matrix stored row by row, and whether it is turned."""
     if array.T.flags.c_contiguous and not array.flags.c_contiguous:
         return array.T, True
     return np.ascontiguousarray(array), False

@@ -1,4 +1,4 @@
-"""Momentum and Adam in C: one pass over memory, float32 only, in threads; the bits of the kernels in NumPy.
+"""Momentum and Adam in C: float32 only, one pass over memory, on several threads; bit for bit like the NumPy kernels.
 
 `compiled` is None if it could not be built.
 """
@@ -22,30 +22,28 @@ except ImportError:
 
 __all__ = ["adam", "compiled", "fits", "momentum"]
 
+_SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 15
 """Elements below which another thread costs more than it saves."""
 
 
 def fits(rate: Any, *arrays: Any) -> bool:
     """Return whether the functions here accept a rate and arrays of one shape."""
-    return (
-        compiled is not None
-        and rate.size == 1
-        and rate.dtype == np.float32
-        and all(
-            type(a) is np.ndarray
-            and a.dtype == np.float32
-            and a.flags.c_contiguous
-            and a.flags.aligned
-            and a.size == arrays[0].size
-            for a in arrays
-        )
-    )
+    if compiled is None or rate.size != 1 or rate.dtype != _SINGLE:
+        return False
+    size = arrays[0].size
+    for a in arrays:
+        if type(a) is not np.ndarray or a.dtype != _SINGLE or a.size != size or not a.flags.carray:
+            return False
+    return True
 
 
 def momentum(param: Array, grad: Array, velocity: Array, mu: float, rate: Array, nesterov: bool) -> None:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
     numbers = mu, float(rate.reshape(-1)[0])
+    if param.size < 2 * _WORTH_A_THREAD:
+        compiled.momentum(param, grad, velocity, numbers, nesterov, 0, param.size)
+        return
     share(
         param.size,
         _WORTH_A_THREAD,
@@ -58,4 +56,7 @@ def adam(
 ) -> None:
     """m1 = b1 m1 + (1 - b1) g; m2 = b2 m2 + (1 - b2) g g; p -= lr m1 / (sqrt(m2) + epsilon)."""
     numbers = betas[0], 1 - betas[0], betas[1], 1 - betas[1], epsilon, float(rate.reshape(-1)[0])
+    if param.size < 2 * _WORTH_A_THREAD:
+        compiled.adam(param, grad, m1, m2, numbers, 0, param.size)
+        return
     share(param.size, _WORTH_A_THREAD, lambda begin, end: compiled.adam(param, grad, m1, m2, numbers, begin, end))

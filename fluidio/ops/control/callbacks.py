@@ -41,7 +41,7 @@ def _print_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 @op("print", "In", "Out", _PRINT, infer=same_as("In"), grad=_print_grad, lod="kernel", side_effect=True)
 def print_(k: Call, x: Array) -> Array:
-    """Out = In, printed on the way: the values, and in the backward pass their gradients."""
+    """Out = In; print the values, and in the backward pass their gradients."""
     a = k.attrs
     k.out_lods["Out"] = k.lod("In")
     wanted = a["print_phase"].upper() in ("BOTH", "FORWARD" if a["is_forward"] else "BACKWARD")
@@ -76,7 +76,7 @@ FUNCTIONS: list[Callable[..., Any]] = []
 
 
 def register_function(function: Callable[..., object]) -> int:
-    """Register a function for the life of the process and return its number."""
+    """Register a function for the lifetime of the process and return its number."""
     FUNCTIONS.append(function)
     return len(FUNCTIONS) - 1
 
@@ -115,7 +115,7 @@ def _declared(c: InferContext) -> None:
     side_effect=True,
 )
 def py_func(k: Call, xs: list[Array]) -> Any:
-    """Out = what the user's function returns for the inputs, which it gets as LoDTensors."""
+    """Out = the result of the user's function for the inputs, passed as LoDTensors."""
     check_consent(k.op, "call a function of this process by its number")
     function = FUNCTIONS[k.attrs["forward_callable_id"]]
     lods = k.lods.get("X") or [()] * len(xs)

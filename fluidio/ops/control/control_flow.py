@@ -22,8 +22,10 @@ __all__ = ["add_into", "built_in_backward"]
 
 
 def built_in_backward(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Stand for the gradient of an op with a block, which fluidio.backward.blocks builds."""
-    raise NotImplementedError(f"the gradient of {forward.type} needs its block: use append_backward or gradients")
+    """Mark an op with a block, whose gradient fluidio.backward.blocks builds."""
+    raise NotImplementedError(
+        f"op {forward.type} runs a block, and its gradient must be built with it: use append_backward or gradients"
+    )
 
 
 def _infer_flag(c: InferContext) -> None:
@@ -42,9 +44,9 @@ def is_empty(k: Call, x: Array) -> Array:
 def _condition(k: Call, f: Frame, position: int, name: str) -> bool:
     value = f.values[position]
     if value is None:
-        raise EnforceNotMet(f"the condition {name} is not initialized")
+        raise EnforceNotMet(f"the condition {name} has no value yet")
     if value.size != 1:
-        raise EnforceNotMet(f"the condition {name} must hold one element, it has shape {list(value.shape)}")
+        raise EnforceNotMet(f"the condition {name} must have one element, its shape is {list(value.shape)}")
     return bool(k.dev.download(value).reshape(-1)[0])
 
 
@@ -64,7 +66,7 @@ def _infer_nothing(c: InferContext) -> None:
     side_effect=True,
 )
 def while_(k: Call, f: Frame) -> None:
-    """Run the block as long as Condition holds."""
+    """Run the block while Condition is true."""
     block, condition = k.blocks["sub_block"], k.ins["Condition"][0]
     name = k.op.input("Condition")[0]
     saving = STEPS_ATTR in k.attrs and not k.attrs["is_test"]
@@ -73,8 +75,8 @@ def while_(k: Call, f: Frame) -> None:
     while _condition(k, f, condition, name):
         if not iterations and not _can_end(k, f, condition):
             raise EnforceNotMet(
-                f"the loop would never end: nothing in its block sets the condition {name}; end the block with e.g. "
-                "layers.less_than(i, n, cond=cond)"
+                f"the loop would never end, because nothing in its block sets the condition {name}: end the "
+                "block with, for example, layers.less_than(i, n, cond=cond)"
             )
         block.clear(f)
         before = [f.values[i] for i in carried] if saving else []
@@ -86,7 +88,7 @@ def while_(k: Call, f: Frame) -> None:
 
 
 def _can_end(k: Call, f: Frame, condition: int) -> bool:
-    """Return whether anything in the block sets the condition, or reads data, which may end."""
+    """Return whether the block sets the condition or reads data, which may end."""
     found = k.state.get("can_end")
     if found is None:
         steps = k.blocks["sub_block"].steps
@@ -119,19 +121,19 @@ def _inner_slots(k: Call, names: list[str]) -> list[int]:
 def while_grad(k: Call, f: Frame) -> None:
     """Run the gradient block once for each iteration, last one first.
 
-    Variables that the loop carries on (attr `flows`) have the gradient of an iteration in the one before it.
+    The gradient of a variable that iterations pass on (attr `flows`) goes from each iteration to the one before it.
 
-    Fluid: those that it replaces and never reads (attr `repeats`) have the gradient from behind the loop in each.
+    Fluid: one that is replaced and never read (attr `repeats`) has the gradient from after the loop in each iteration.
     """
     values = f.values
     body = k.blocks["sub_block"]
     iterations = values[k.ins["StepScopes"][0]]
     if iterations is None:
-        raise EnforceNotMet("the loop kept nothing for its gradient; was it run with is_test?")
+        raise EnforceNotMet("the loop kept no values for its gradient: was it built with is_test=True?")
     live, flows, repeats = k.attrs["live"], k.attrs["flows"], k.attrs["repeats"]
     outs = k.op.input("Out")
     carried = {name: (slot, outs.index(name)) for name, slot in zip(live, _inner_slots(k, live))}
-    # Gradients of arrays are outside and added to in place; those of tensors are passed from step to step.
+    # Gradients of arrays live outside the loop and grow in place; those of tensors are passed from step to step.
     flowing = {name: values[outer] for name, outer in zip(live, k.ins.get("Out@GRAD", [])) if not _is_array(k, name)}
     xs = k.op.input("X")
     inside = _inner_slots(k, xs)
@@ -196,7 +198,7 @@ def _forward_block(k: Call, f: Frame) -> Any:
     side_effect=True,
 )
 def conditional_block(k: Call, f: Frame) -> None:
-    """Run the block if the condition holds, or, without a scalar condition, if there is something to run it on."""
+    """Run the block if the condition is true or, without a scalar condition, if no input is empty."""
     if k.attrs["is_scalar_condition"]:
         wanted = _condition(k, f, k.ins["Cond"][0], k.op.input("Cond")[0])
     else:
@@ -231,7 +233,7 @@ op(
 def conditional_block_grad(k: Call, f: Frame) -> None:
     """Run the gradient block if the block was run.
 
-    Otherwise its inputs have zero gradients, but for those (attr `kept`) that it would have replaced: they have the
+    Otherwise its inputs have zero gradients, except those (attr `kept`) that it would have replaced: they have the
     gradient of the result. Kept@GRAD are the gradients of those that the block does not read (attr `unread`).
     """
     values, live, kept = f.values, k.attrs["live"], k.attrs["kept"]
@@ -258,7 +260,7 @@ def conditional_block_grad(k: Call, f: Frame) -> None:
         f.set(target, _zeros_like(k, given[name][0]), given[name][1])
 
 
-# -- choosing ------------------------------------------------------------------------------------------------------
+# -- selecting -----------------------------------------------------------------------------------------------------
 
 
 def _select_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -283,13 +285,13 @@ def select_input(k: Call, f: Frame) -> None:
     """Out = X[Mask]."""
     source = k.ins["X"][_chosen(k, f, len(k.ins["X"]))]
     if f.values[source] is None:
-        raise EnforceNotMet(f"{f.plan.name_of(source)} is not initialized: its branch did not set it")
+        raise EnforceNotMet(f"{f.plan.name_of(source)} has no value, because the branch that ran did not set it")
     f.set(k.outs["Out"][0], f.values[source], f.lods[source])
 
 
 @op("select_input_grad", "X*? Mask Out@GRAD", "X@GRAD*?", infer=None, grad=False, raw=True)
 def select_input_grad(k: Call, f: Frame) -> None:
-    """Give the gradient to the branch that was chosen, zeros to the others that hold a value."""
+    """Pass the gradient to the selected branch, and zeros to the others that hold a value."""
     chosen = _chosen(k, f, len(k.outs["X@GRAD"]))
     for index, (source, target) in enumerate(zip(k.ins["X"], k.outs["X@GRAD"])):
         if target < 0:
@@ -310,6 +312,6 @@ def _select_back(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 @op("select_output", "X Mask", "Out*", infer=None, grad=_select_back, raw=True)
 def select_output(k: Call, f: Frame) -> None:
-    """Out[Mask] = X; the other outputs stay as they are."""
+    """Out[Mask] = X; the other outputs do not change."""
     source = k.ins["X"][0]
     f.set(k.outs["Out"][_chosen(k, f, len(k.outs["Out"]))], f.values[source], f.lods[source])

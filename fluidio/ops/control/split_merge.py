@@ -25,7 +25,7 @@ def _mask(k: Call, f: Frame) -> Array:
 
 
 def _taken(lod: Iterable[IntArray], entries: IntArray) -> tuple[IntArray, LoD]:
-    """Return the rows of the entries of the outermost level (of the rows, without LoD), in order, and their LoD."""
+    """Return the rows of some entries of the outermost level (without LoD: of some rows), in order, and their LoD."""
     levels, rows = [], entries
     for offsets in lod:
         sizes = np.diff(offsets)[rows]
@@ -35,7 +35,7 @@ def _taken(lod: Iterable[IntArray], entries: IntArray) -> tuple[IntArray, LoD]:
 
 
 def _picked(k: Call, f: Frame, source: int, chosen: IntArray) -> tuple[Array, LoD]:
-    """Return rows (or sequences of the given level, where the value has LoD) by number; levels above are gone."""
+    """Return rows (or with LoD sequences of the given level) by number; outer levels are dropped."""
     x, lod = f.values[source], f.lods[source][k.attrs["level"] :]
     entries = lod[0].size - 1 if lod else x.shape[0]
     if chosen.size and chosen[-1] >= entries:
@@ -65,7 +65,7 @@ def _split_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 @op("split_lod_tensor", "X Mask", "OutTrue OutFalse", {"level": 0}, infer=_infer_split, grad=_split_maker, raw=True)
 def split_lod_tensor(k: Call, f: Frame) -> None:
-    """OutTrue, OutFalse = the rows (or sequences) of X where Mask is set, and the others."""
+    """OutTrue, OutFalse = the rows (or sequences) of X where Mask is set, and the rest."""
     mask, source = _mask(k, f), k.ins["X"][0]
     for slot, wanted in (("OutTrue", mask), ("OutFalse", ~mask)):
         if k.outs.get(slot) and k.outs[slot][0] >= 0:
@@ -91,7 +91,7 @@ def _merge(k: Call, f: Frame) -> None:
     sides = [(k.ins["InTrue"][0], mask), (k.ins["InFalse"][0], ~mask)]
     given = [(f.values[i], f.lods[i], taken) for i, taken in sides if f.values[i] is not None]
     if not given:
-        raise EnforceNotMet("neither branch has given a value to merge")
+        raise EnforceNotMet("neither branch has computed a value to merge")
     # A branch without rows may have any shape and no LoD: the result is then the other branch.
     parts = [(value, lod) for value, lod, taken in given if value.size or taken.any()] or [given[0][:2]]
     above = f.lods[k.ins["X"][0]][: k.attrs["level"]] if k.ins.get("X") else ()
@@ -99,16 +99,17 @@ def _merge(k: Call, f: Frame) -> None:
         f.set(k.outs["Out"][0], parts[0][0].copy(), above + parts[0][1])
         return
     if len(parts) == 1:
-        raise EnforceNotMet("the mask takes rows of both branches, but only one has given a value")
+        raise EnforceNotMet("the mask selects rows of both branches, but only one branch has computed a value")
     (yes, yes_lod), (no, no_lod) = parts
     # Fluid: the rows of both have the shape of the true branch's rows.
     both = k.xp.concatenate([yes, no.reshape(no.shape[:1] + yes.shape[1:])])
-    # Entry i comes from its branch, at its rank there.
+    # Entry i comes from its branch, at its position among the branch's entries.
     of_true = yes_lod[0].size - 1 if yes_lod else yes.shape[0]
     entry = np.where(mask, np.cumsum(mask) - 1, of_true + np.cumsum(~mask) - 1)
     if len(yes_lod) != len(no_lod):
         raise EnforceNotMet(
-            f"merge_lod_tensor takes branches with as many LoD levels each, got {len(yes_lod)} and {len(no_lod)}"
+            f"merge_lod_tensor: both branches must have the same number of LoD levels, got {len(yes_lod)} and "
+            f"{len(no_lod)}"
         )
     joined = [from_lengths(np.concatenate([np.diff(one), np.diff(other)])) for one, other in zip(yes_lod, no_lod)]
     rows, lod = _taken(joined, entry)

@@ -1,6 +1,6 @@
 """Arrays of tensors: write, read, length, and joining one into a tensor.
 
-The gradient of an array is one array that its readers' gradients add to; the gradient of a write removes its entry.
+The gradients of all reads add to one gradient array; the gradient of a write removes its entry.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def as_index(k: Call, f: Frame, slot: str = "I") -> int:
     """Return the number in a one-element input."""
     value = f.values[k.ins[slot][0]]
     if value is None:
-        raise EnforceNotMet(f"Input {slot}({k.op.input(slot)[0]}) is not initialized")
+        raise EnforceNotMet(f"input {slot} ({k.op.input(slot)[0]}) has no value yet")
     return int(k.dev.download(value).reshape(-1)[0])
 
 
@@ -37,7 +37,7 @@ def array_at(f: Frame, position: int) -> LoDTensorArray:
         array = LoDTensorArray()
         f.set(position, array)
     if not isinstance(array, LoDTensorArray):
-        raise EnforceNotMet(f"{f.plan.name_of(position)} is not an array of tensors, but {type(array).__name__}")
+        raise EnforceNotMet(f"{f.plan.name_of(position)} must be an array of tensors, it is {type(array).__name__}")
     return array
 
 
@@ -61,7 +61,7 @@ def accumulate(f: Frame, position: int, items: list[LoDTensor]) -> None:
 
 def _grow(array: LoDTensorArray, index: int) -> None:
     if index < 0:
-        raise EnforceNotMet(f"an array index must not be negative, got {index}")
+        raise EnforceNotMet(f"the index of an array must not be negative, got {index}")
     while len(array.items) <= index:
         array.items.append(LoDTensor())
 
@@ -84,7 +84,7 @@ def write_to_array(k: Call, f: Frame) -> None:
     """Out[I] = X; the array grows as needed."""
     index, source = as_index(k, f), k.ins["X"][0]
     if f.values[source] is None:
-        raise EnforceNotMet(f"Input X({k.op.input('X')[0]}) is not initialized")
+        raise EnforceNotMet(f"input X ({k.op.input('X')[0]}) has no value yet")
     array = array_at(f, k.outs["Out"][0])
     _grow(array, index)
     array.items[index] = f.tensor(source)
@@ -96,7 +96,7 @@ def _infer_write_grad(c: InferContext) -> None:
 
 @op("write_to_array_grad", "X I Out@GRAD?", "X@GRAD", infer=_infer_write_grad, grad=False, raw=True)
 def write_to_array_grad(k: Call, f: Frame) -> None:
-    """X@GRAD = the entry of the array's gradient, which is taken out of it."""
+    """X@GRAD = the entry of the array's gradient, which is removed."""
     index, source = as_index(k, f), k.ins["X"][0]
     array = f.values[k.ins["Out@GRAD"][0]]
     entry = array.items[index] if array is not None and index < len(array.items) else None
@@ -126,9 +126,11 @@ def read_from_array(k: Call, f: Frame) -> None:
     index, array = as_index(k, f), f.values[k.ins["X"][0]]
     name = k.op.input("X")[0]
     if not isinstance(array, LoDTensorArray):
-        raise EnforceNotMet(f"Input X({name}) holds no array: array_write to it first")
+        raise EnforceNotMet(f"input X ({name}) is not an array yet: call array_write first")
     if not 0 <= index < len(array.items) or array.items[index].array is None:
-        raise EnforceNotMet(f"entry {index} of the array {name} was not written; it has {len(array.items)} entries")
+        raise EnforceNotMet(
+            f"entry {index} of the array {name} was never written; the array has {len(array.items)} entries"
+        )
     item = array.items[index]
     f.set(k.outs["Out"][0], item.array, item.levels)
 
@@ -187,17 +189,17 @@ def tensor_array_to_tensor(k: Call, f: Frame) -> None:
     """Out = all entries joined (or stacked) along axis; OutIndex = the size of each along it."""
     array = f.values[k.ins["X"][0]]
     if array is None or not array.items:
-        raise EnforceNotMet(f"the array {k.op.input('X')[0]} is empty: there is nothing to join")
+        raise EnforceNotMet(f"the array {k.op.input('X')[0]} is empty, so there is nothing to join")
     axis = k.attrs["axis"]
     parts = [item.array for item in array.items]
     missing = [i for i, part in enumerate(parts) if part is None]
     if missing:
-        raise EnforceNotMet(f"entry {missing[0]} of the array {k.op.input('X')[0]} was not written")
+        raise EnforceNotMet(f"entry {missing[0]} of the array {k.op.input('X')[0]} was never written")
     if k.attrs["use_stack"]:
         out = k.xp.stack(parts, axis=axis)
     else:
         out = k.xp.concatenate(parts, axis=axis)
-    sizes = [part.shape[axis] if axis < part.ndim else 0 for part in parts]  # Fluid: of stacked ones, too
+    sizes = [part.shape[axis] if axis < part.ndim else 0 for part in parts]  # Fluid: of stacked entries, too
     f.set(k.outs["Out"][0], out)
     f.set(k.outs["OutIndex"][0], k.dev.upload(np.array(sizes, np.int32)))
 

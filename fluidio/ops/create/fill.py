@@ -1,4 +1,4 @@
-"""Ops that make tensors: constants, initial values, copies."""
+"""Ops that create tensors: constants, initial values, copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _infer_fill_constant(c: InferContext) -> None:
     if c.has("ShapeTensor") and not shape:
         shape = [-1] * max(c.shape("ShapeTensor")[0], 0)
     elif not c.has("ShapeTensor") and not c.has("ShapeTensorList"):
-        c.check(min(shape, default=0) >= 0, f"shape {shape} must not have negative sizes")
+        c.check(min(shape, default=0) >= 0, f"shape {shape} must not contain negative sizes")
     c.set("Out", shape, c.attrs["dtype"])
 
 
@@ -116,7 +116,7 @@ def fill_any_like(k: Call, x: Array) -> Array:
     dtype = np.dtype(x.dtype if k.attrs["dtype"] < 0 else to_numpy(k.attrs["dtype"]))
     value = k.attrs["value"]
     if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-        raise EnforceNotMet(f"fill_any_like: the value {value} is out of the range of {dtype}")
+        raise EnforceNotMet(f"fill_any_like: the value {value} does not fit {dtype}")
     return k.xp.full(x.shape, value, dtype)
 
 
@@ -170,7 +170,7 @@ def _declared_random(c: InferContext) -> None:
     lod="none",
 )
 def uniform_random(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> Array:
-    """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run.
+    """Out = uniform random numbers in [min, max]; seed 0 takes one from the system in each run.
 
     `diag_num` elements, the first and then one every diag_step + 1, are diag_val instead.
     """
@@ -188,12 +188,15 @@ def set_diagonal(values: Array, a: dict[str, Any]) -> None:
     """Set `diag_num` elements, the first and then one every diag_step + 1, to diag_val."""
     places = np.arange(a["diag_num"]) * (a["diag_step"] + 1)
     if places.size and places[-1] >= values.size:
-        raise EnforceNotMet(f"diag_num {a['diag_num']} with diag_step {a['diag_step']} leaves {list(values.shape)}")
+        raise EnforceNotMet(
+            f"diag_num {a['diag_num']} with diag_step {a['diag_step']} reaches outside of a tensor of shape "
+            f"{list(values.shape)}"
+        )
     values.reshape(-1)[places] = a["diag_val"]
 
 
 def _given_shape(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> list[int]:
-    """Return the shape that a tensor or a list of numbers holds, else the attribute."""
+    """Return the shape held by a tensor or a list of numbers, else the attribute."""
     if shape_tensor is not None:
         return [int(d) for d in k.dev.download(shape_tensor)]
     if shape_list:
@@ -212,7 +215,7 @@ def _given_shape(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -
     lod="none",
 )
 def gaussian_random(k: Call, shape_tensor: Array, shape_list: list[Array]) -> Array:
-    """Out = normal numbers."""
+    """Out = normal random numbers."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
     shape = _given_shape(k, shape_tensor, shape_list)
@@ -229,7 +232,7 @@ def gaussian_random(k: Call, shape_tensor: Array, shape_list: list[Array]) -> Ar
     lod="none",
 )
 def truncated_gaussian_random(k: Call) -> Array:
-    """Out = normal numbers within two standard deviations."""
+    """Out = normal random numbers within two standard deviations."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
     return k.dev.upload(random_engine.truncated_normal(seed, a["shape"], a["mean"], a["std"]))

@@ -1,4 +1,4 @@
-"""Small makers of tensors that programs hold: fill, fill_zeros_like2, seed, get_places; and split_byref."""
+"""Small ops without layers: fill, fill_zeros_like2, seed, get_places and split_byref."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _infer_fill(c: InferContext) -> None:
     lod="none",
 )
 def fill(k: Call) -> Array:
-    """Out = the values in the shape."""
+    """Out = the given values in the given shape."""
     return k.dev.upload(np.array(k.attrs["value"], to_numpy(k.attrs["dtype"])).reshape(k.attrs["shape"]))
 
 
@@ -53,21 +53,21 @@ def _infer_seed(c: InferContext) -> None:
 
 @op("seed", "", "Out", {"seed": 0}, infer=_infer_seed, grad=False, lod="none")
 def seed(k: Call) -> Array:
-    """Out = the seed, or one of the operating system for 0."""
+    """Out = the seed, or for 0 one from the operating system."""
     number = k.attrs["seed"] or os_seed() >> 1
     return k.dev.upload(np.array([number], np.int32))
 
 
 def _infer_split(c: InferContext) -> None:
     shape, outs = c.shape("X"), c.op.output("Out")
-    sections = c.attrs["sections"] or [0] * len(outs)  # Fluid: known in a run alone
+    sections = c.attrs["sections"] or [0] * len(outs)  # Fluid: known only at run time
     for index, rows in enumerate(sections):
         c.set("Out", (rows, *shape[1:]), c.dtype("X"), 0, index)
 
 
 @op("split_byref", "X", "Out*", {"num": 0, "sections": []}, infer=_infer_split, grad=False, lod="none")
 def split_byref(k: Call, x: Array) -> KernelResult:
-    """Out = X cut into groups of rows."""
+    """Out = X split into groups of rows."""
     count = len(k.op.output("Out"))
     sections = k.attrs["sections"] or [x.shape[0] // count] * count
     return [part.copy() for part in k.xp.split(x, np.cumsum(sections)[:-1].tolist())]
@@ -87,6 +87,6 @@ def _infer_places(c: InferContext) -> None:
     raw=True,
 )
 def get_places(k: Call, f: Any) -> None:
-    """Out = a list of places: as many CPUs as asked for, or as the machine has."""
+    """Out = a list of places: as many CPUs as requested, or as the machine has."""
     count = k.attrs["device_count"] or os.cpu_count() or 1
     f.values[k.outs["Out"][0]] = [CPUPlace() for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Ops that make tensors of a pattern: range, linspace, eye, diag, and random numbers with a batch's size."""
+"""Ops that create patterns: range, linspace, eye, diag; and random numbers with the batch size of an input."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _infer_range(c: InferContext) -> None:
 
 @op("range", "Start End Step", "Out", infer=_infer_range, grad=False, lod="none")
 def range_(k: Call, start: Array, end: Array, step: Array) -> Array:
-    """Out = start, start + step, ... before end."""
+    """Out = start, start + step, ... up to but not including end."""
     a, b, s = (_scalar(k, t) for t in (start, end, step))
     if s == 0 or (b - a) * s < 0:
-        raise EnforceNotMet(f"step {s} does not lead from {a} to {b}")
+        raise EnforceNotMet(f"a range from {a} to {b} cannot have the step {s}")
     count = -(-(b - a) // s) if a.dtype.kind in "iu" else math.ceil(abs((b - a) / s))
-    # Like the original, which adds the step again and again.
+    # Like the original, which adds the step repeatedly.
     steps = np.full(int(count), s, a.dtype)
     if steps.size:
         steps[0] = a
@@ -43,10 +43,10 @@ def range_(k: Call, start: Array, end: Array, step: Array) -> Array:
 
 @op("linspace", "Start Stop Num", "Out", infer=_infer_range, grad=False, lod="none")
 def linspace(k: Call, start: Array, stop: Array, num: Array) -> Array:
-    """Out = num numbers evenly from start to stop, both included."""
+    """Out = num evenly spaced numbers from start to stop, both included."""
     a, b, count = _scalar(k, start), _scalar(k, stop), int(_scalar(k, num))
     if count < 1:
-        raise EnforceNotMet(f"Num is {count}, it must be positive")
+        raise EnforceNotMet(f"Num must be above 0, got {count}")
     step = (b - a) / (count - 1) if count > 1 else a.dtype.type(0)
     return k.dev.upload((a + step * np.arange(count, dtype=a.dtype)).astype(a.dtype))
 
@@ -96,7 +96,7 @@ _LIKE: dict[str, Any] = {"shape": [], "dtype": VarType.FP32, "input_dim_idx": 0,
     lod="kernel",
 )
 def uniform_random_batch_size_like(k: Call, x: Array) -> Array:
-    """Out = uniform numbers in [min, max], with as many rows as Input; some are diag_val, as in uniform_random."""
+    """Out = uniform random numbers in [min, max], with as many rows as Input; diag_val as in uniform_random."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
     shape = shape_like_input(k, x, by_sequence=False)
@@ -115,7 +115,7 @@ def uniform_random_batch_size_like(k: Call, x: Array) -> Array:
     lod="kernel",
 )
 def gaussian_random_batch_size_like(k: Call, x: Array) -> Array:
-    """Out = normal numbers, with as many rows as Input."""
+    """Out = normal random numbers, with as many rows as Input."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
     drawn = random_engine.normal(

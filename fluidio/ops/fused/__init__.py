@@ -1,1 +1,1 @@
-"""Ops that saved models hold in place of several others: fused and quantised ones."""
+"""Ops that replace several others in saved models: fused and quantised ones."""

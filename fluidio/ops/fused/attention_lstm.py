@@ -1,4 +1,4 @@
-"""An LSTM that looks at its whole sequence at every step, weighted by its cell; saved models hold it as one op."""
+"""An LSTM with attention over its whole sequence at every step, weighted by the cell; one op in saved models."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def attention_lstm(
             if is_shown:
                 shown = cell.copy()
                 cell_of.apply(xp, shown)
-            else:  # Fluid: "identity" copies nothing, and what stands there is the share of the cell before
+            else:  # Fluid: "identity" copies nothing, so the previous cell's share is left there
                 shown = kept_cell
             state = shown * out
             cells[row], hidden[row] = cell[0], state[0]
@@ -93,7 +93,7 @@ def attention_lstm(
 
 
 def _scores(xp: ArrayLibrary | ModuleType, raw: Array, scalar: Array | None, scalar_bias: Array | None) -> Array:
-    """Return the weights of the rows of a sequence: a softmax of what is positive, scaled if asked."""
+    """Return the weights of a sequence's rows: a softmax of their positive parts, optionally scaled."""
     raw = xp.maximum(raw, 0)
     if scalar is not None:
         raw = raw * scalar.reshape(()) + (0 if scalar_bias is None else scalar_bias.reshape(()))

@@ -1,4 +1,4 @@
-"""Matrix products fused with what follows them: fc, fusion_repeated_fc_relu, fusion_squared_mat_sub."""
+"""Matrix products fused with the ops that follow: fc, fusion_repeated_fc_relu, fusion_squared_mat_sub."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _infer_repeated(c: InferContext) -> None:
 
 @op("fusion_repeated_fc_relu", "X W* Bias*", "ReluOut* Out", infer=_infer_repeated, grad=False)
 def fusion_repeated_fc_relu(k: Call, x: Array, weights: list[Array], biases: list[Array]) -> KernelResult:
-    """Out = X through several fully connected layers with relu."""
+    """Out = X after several fully connected layers with relu."""
     found = []
     for weight, bias in zip(weights, biases):
         x = k.xp.maximum(product(x, weight) + bias.reshape(-1), 0)

@@ -1,4 +1,4 @@
-"""fused_elemwise_activation: an elementwise op and a function of one argument."""
+"""fused_elemwise_activation: a binary elementwise op and a unary function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Fluid: the gradient op's functors are called by the names of gradient ops."""
+    """Fluid: the gradient op's functors have the names of gradient ops."""
     made = default_grad_maker(forward, no_grad)
     for one in made:
         one.attrs["functor_list"] = [f"{name}_grad" for name in forward.attr("functor_list")]

@@ -1,4 +1,4 @@
-"""What 1.8.5's quantised models for the CPU hold: quantize, dequantize, requantize."""
+"""Ops in 1.8.5's quantised models for the CPU: quantize, dequantize, requantize."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _cut(k: Call, x: Array, dtype: str) -> Array:
-    """Round to the nearest number, ties to the even one, and cut to what the dtype holds."""
+    """Round half to even, and clip to the range of the dtype."""
     low, high = (0, 255) if dtype == "uint8" else (-128, 127)
     return k.xp.clip(k.xp.rint(x), low, high).astype(dtype)
 
@@ -43,6 +43,6 @@ def dequantize(k: Call, x: Array) -> Array:
 
 @op("requantize", "Input", "Output", {"Scale_in": 1.0, "Scale_out": 1.0}, infer=_infer, grad=False)
 def requantize(k: Call, x: Array) -> Array:
-    """Output = Input by another scale, in the same dtype."""
+    """Output = Input converted to another scale, in the same dtype."""
     factor = k.xp.float32(k.attrs["Scale_out"]) / k.xp.float32(k.attrs["Scale_in"])
     return _cut(k, x.astype("float32") * factor, str(x.dtype))

@@ -1,4 +1,4 @@
-"""Numbers on a grid: what quantisation-aware training put into models, and what inference reads back."""
+"""Quantise and dequantise: the ops that quantisation-aware training put into models, and those for inference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _rounded(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
 
 
 def _on_grid(k: Call, x: Array, scale: Array) -> Array:
-    """Return x cut to [-scale, scale], as a number of steps."""
+    """Return x clipped to [-scale, scale], in steps."""
     one, tiny = x.dtype.type(1), x.dtype.type(1e-6)
     inverse = one / k.xp.where(scale <= 1e-30, scale + tiny, scale)
     return _rounded(k.xp, x.dtype.type(_steps(k.attrs["bit_length"])) * inverse * k.xp.clip(x, -scale, scale))
@@ -40,7 +40,7 @@ def _infer(c: InferContext) -> None:
 
 @op("fake_quantize_abs_max", "X", "Out OutScale", {"bit_length": 8}, infer=_infer, grad=False)
 def fake_quantize_abs_max(k: Call, x: Array) -> tuple[Array, Array]:
-    """Out = X as steps of its largest element; OutScale = that."""
+    """Out = X in steps of its largest element, which is OutScale."""
     scale = k.xp.abs(x).max().reshape(1)
     return _on_grid(k, x, scale), scale
 
@@ -59,7 +59,7 @@ def _infer_channels(c: InferContext) -> None:
     grad=False,
 )
 def fake_channel_wise_quantize_abs_max(k: Call, x: Array) -> tuple[Array, Array]:
-    """Out = each slice of X as steps of its largest element; OutScale = those."""
+    """Out = each slice of X in steps of its largest element; OutScale = these elements."""
     scale = k.xp.abs(x).reshape(x.shape[0], -1).max(axis=1)
     return _on_grid(k, x, scale.reshape(-1, *(1,) * (x.ndim - 1))), scale
 
@@ -73,7 +73,7 @@ def fake_channel_wise_quantize_abs_max(k: Call, x: Array) -> tuple[Array, Array]
     grad=False,
 )
 def fake_quantize_range_abs_max(k: Call, x: Array, before: Array, iteration: Array) -> KernelResult:
-    """Out = X as steps of the largest element of the last window_size runs."""
+    """Out = X in steps of the largest element of the last window_size runs."""
     xp = k.xp
     if k.attrs["is_test"]:
         return _on_grid(k, x, before), before, None
@@ -96,7 +96,7 @@ _MOVING: dict[str, Any] = {"bit_length": 8, "moving_rate": 0.9, "is_test": False
 
 
 def _moved(k: Call, x: Array, accum: Array, state: Array) -> tuple[Array, Array, Array]:
-    """Return the moving mean of the largest elements with its new state and sum."""
+    """Return the moving mean of the largest elements, and its new state and sum."""
     rate = x.dtype.type(k.attrs["moving_rate"])
     new_state = rate * state + 1
     new_accum = rate * accum + k.xp.abs(x).max()
@@ -159,7 +159,7 @@ def fake_dequantize_max_abs(k: Call, x: Array, scale: Array) -> Array:
     grad=False,
 )
 def fake_channel_wise_dequantize_max_abs(k: Call, x: Array, scales: list[Array]) -> Array:
-    """Out = X by the scale of each channel (dim 0), or with two scales by that of dim 1 and a common one."""
+    """Out = X times the scale of each channel (dim 0), or with two scales times that of dim 1 and a common one."""
     bits = k.attrs["quant_bits"]
     axis = len(scales) - 1
     shape = [1] * x.ndim
@@ -177,6 +177,6 @@ def dequantize_abs_max(k: Call, x: Array, scale: Array) -> Array:
 
 @op("dequantize_log", "X Dict", "Out", infer=_infer, grad=False)
 def dequantize_log(k: Call, x: Array, table: Array) -> Array:
-    """Out = the value that Dict has for |X|, with the sign of X (counted from -128)."""
+    """Out = the value in Dict for |X|, with the sign of X (counted from -128)."""
     number = x.astype("int64")
     return k.xp.where(number < 0, -table[k.xp.where(number < 0, number + 128, 0)], table[k.xp.maximum(number, 0)])

@@ -1,4 +1,4 @@
-"""LSTM and GRU fused with the product before them: fusion_lstm, fusion_gru, fused_embedding_fc_lstm. Inference only."""
+"""LSTM and GRU fused with the preceding product: fusion_lstm, fusion_gru, fused_embedding_fc_lstm. Inference only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GRU: dict[str, Any] = {
 
 
 def _sequences(k: Call, slot: str) -> list[range]:
-    """Return the rows of each sequence in the order in which they are read."""
+    """Return the rows of each sequence in reading order."""
     ends = k.lod(slot)[-1]
     found = [range(int(ends[n]), int(ends[n + 1])) for n in range(len(ends) - 1)]
     return [rows[::-1] for rows in found] if k.attrs["is_reverse"] else found
@@ -77,7 +77,7 @@ def _infer_lstm(slot: str) -> Any:
 
 
 def _infer_held(c: InferContext, slot: str, width: int) -> None:
-    """Describe the inputs' shares; Fluid computes the product before or after it sorts the rows by steps."""
+    """Describe the inputs' shares; Fluid computes the product before or after sorting the rows by steps."""
     rows, dtype = c.shape(slot)[0], c.dtype("WeightH")
     narrow = width if c.attrs["use_seq"] or slot == "Ids" else min(c.shape(slot)[1], width)
     c.set("XX", (rows, narrow), dtype, c.input(slot).lod_level)
@@ -113,7 +113,7 @@ def fusion_lstm(k: Call, x: Any, weight_x: Any, weight: Any, bias: Any, h0: Any,
     lod="kernel",
 )
 def fused_embedding_fc_lstm(k: Call, ids: Any, table: Any, weight: Any, bias: Any, h0: Any, c0: Any) -> Any:
-    """Hidden, Cell = an LSTM over the rows of Embeddings, which hold product and bias already."""
+    """Hidden, Cell = an LSTM over the rows of Embeddings, which already include product and bias."""
     rows = ids.reshape(-1)
     check_index(k, rows, table.shape[0], "id")
     gates = table.take(rows, axis=0)
@@ -145,7 +145,7 @@ def fusion_gru(
     gates = product(x, weight_x)
     if bias is not None:
         gates += bias.reshape(-1)
-    # The weight is two matrices one behind the other: update and reset, then the candidate.
+    # The weight is two consecutive matrices: update and reset, then the candidate.
     flat = weight.reshape(-1)
     both, last = flat[: 2 * size * size].reshape(size, 2 * size), flat[2 * size * size :].reshape(size, size)
     hidden = xp.empty((x.shape[0], size), gates.dtype)

@@ -62,7 +62,7 @@ def _infer_expand(c: InferContext) -> None:
 def fusion_seqexpand_concat_fc(
     k: Call, parts: list[Array], weight: Array, bias: Array | None
 ) -> tuple[Array | None, Array | None]:
-    """Out = fc of the rows of the first X, each beside the one row that the others have for its sequence."""
+    """Out = fc of the rows of the first X, each joined with the single row of its sequence in the other inputs."""
     xp, lod = k.xp, k.lods["X"][0]
     owner = xp.asarray(np.repeat(np.arange(len(lod[-1]) - 1), np.diff(lod[-1])))
     joined = xp.concatenate([parts[0], *(part[owner] for part in parts[1:])], axis=1)
@@ -74,7 +74,7 @@ def fusion_seqexpand_concat_fc(
 
 
 def _pooled(k: Call, x: Array, lod: Any) -> Array:
-    """Return one row for each sequence: the sum of its rows, by their number or its root."""
+    """Return one row for each sequence: the sum of its rows, perhaps divided by their number or its square root."""
     lengths = np.diff(lod[-1])
     owner = k.xp.asarray(np.repeat(np.arange(lengths.size), lengths))
     out = k.xp.zeros((lengths.size, x.shape[1]), x.dtype)

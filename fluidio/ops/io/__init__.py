@@ -1,1 +1,1 @@
-"""Ops that read and write files, and the ends of a saved model."""
+"""Ops that read and write files, and `feed` and `fetch` of saved models."""

@@ -1,4 +1,4 @@
-"""Ops that write variables to files and read them back; and `feed` and `fetch`, which mark a saved model's ends."""
+"""Ops that save and load variables; `feed` and `fetch`, which mark the inputs and outputs of a saved model."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _rows_head = struct.Struct("<IQ")
 
 @op("feed", "X", "Out", {"col": 0}, infer=None, grad=False, raw=True)
 def feed(k: Call, frame: Any) -> None:
-    """Mark an input of a saved model; what is fed is set by name."""
+    """Mark an input of a saved model; the executor sets fed values by name."""
 
 
 @op("fetch", "X", "Out", {"col": 0}, infer=None, grad=False, raw=True)
 def fetch(k: Call, frame: Any) -> None:
-    """Mark an output of a saved model; results are taken by name."""
+    """Mark an output of a saved model; the executor takes results by name."""
 
 
 def encode_variable(value: Any, lod: Any, name: str) -> bytes:
@@ -43,7 +43,9 @@ def encode_variable(value: Any, lod: Any, name: str) -> bytes:
         head = _rows_head.pack(0, rows.size) + rows.tobytes() + struct.pack("<q", value.height())
         return head + encode_tensor(np.asarray(value.value))[12:]  # without the LoD part
     if not hasattr(value, "dtype"):
-        raise EnforceNotMet(f"variable {name} holds {'nothing' if value is None else type(value).__name__}: not saved")
+        raise EnforceNotMet(
+            f"cannot save the variable {name}: it holds {'nothing' if value is None else type(value).__name__}"
+        )
     return encode_tensor(value, lod)
 
 
@@ -66,7 +68,7 @@ def _check_overwrite(k: Call, path: str) -> None:
     if not path:
         raise EnforceNotMet(f"{k.op.type}: file_path is empty")
     if not k.attrs["overwrite"] and os.path.exists(path):
-        raise EnforceNotMet(f"{path} is existed, cannot save to it when overwrite(false)")
+        raise EnforceNotMet(f"{path} exists, and this op must not replace it (overwrite=False)")
 
 
 @op(
@@ -100,7 +102,7 @@ def save(k: Call, frame: Any) -> None:
     side_effect=True,
 )
 def save_combine(k: Call, frame: Any) -> None:
-    """Write several variables to one file, one behind the other; or to memory, into Y."""
+    """Write several variables one after another to one file, or to memory (into Y)."""
     if k.attrs["save_to_memory"]:
         frame.set(k.outs["Y"][0], b"".join(_encoded(k, frame, slot) for slot in k.ins["X"]))
         return
@@ -119,8 +121,8 @@ def _read(k: Call, path: str) -> bytes:
             return file.read()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise EnforceNotMet(
-            f"Cannot open file {path} for {k.op.type} op ({error.strerror}); variables are saved under their names, "
-            "or all in one file when it was given as `filename`"
+            f"{k.op.type}: cannot open {path} ({error.strerror}); each variable is in a file of its own name, "
+            "or all are in one, the one given as `filename` when they were saved"
         ) from None
 
 
@@ -132,7 +134,9 @@ def _decode(k: Call, data: bytes, offset: int, path: str, name: str) -> tuple[An
         array, lod, end = decode_tensor(data, offset)
     except CodecError as error:
         if offset >= len(data):
-            raise EnforceNotMet(f"Cannot read more from file {path}: it ends before variable {name}") from None
+            raise EnforceNotMet(
+                f"{path} ends before the variable {name}: the file is cut, or holds fewer variables"
+            ) from None
         raise EnforceNotMet(f"{path}: variable {name}: {error}; the file is damaged or cut") from None
     if k.attrs.get("load_as_fp16") and array.dtype == np.float32:
         array = array.astype(np.float16)
@@ -182,6 +186,6 @@ def load_combine(k: Call, frame: Any) -> None:
         frame.set(slot, k.dev.upload(array), lod)
     if offset != len(data) and not era().load_combine_ignores_rest:
         raise EnforceNotMet(
-            "You are not allowed to load partial data via load_combine_op, use load_op instead. "
-            f"({shown}: {len(data) - offset} of {len(data)} bytes are left)"
+            f"{shown}: {len(data) - offset} of {len(data)} bytes are left after the last variable: "
+            "load_combine must load all variables of a file"
         )

@@ -29,6 +29,7 @@ from fluidio.regular import open_regular
 __all__ = ["finish_saving", "is_hidden", "saving_together", "write_whole"]
 
 _SYNCS_AT_ONCE = 8  # file systems combine simultaneous requests
+_SLOW_SYNC = 0.0005
 _POLL = 0.02
 _HIDDEN = re.compile(r"^\..*\.fluidio-(new-\w+|commit|lock)$")
 _LEFT = re.compile("(?<=fluidio-new-)[0-9a-f]{32}$")
@@ -49,17 +50,30 @@ class _Batch:
         self.folder = folder
         self.generation = uuid.uuid4().hex
         self.names: list[str] = []
+        self._hidden: dict[str, str] = {}
 
     def hidden(self, name: str) -> str:
-        return _hidden(os.path.join(self.folder, name), self.generation)
+        found = self._hidden.get(name)
+        if found is None:
+            found = self._hidden[name] = _hidden(os.path.join(self.folder, name), self.generation)
+        return found
 
     @contextlib.contextmanager
     def file(self, path: str) -> Iterator[BinaryIO]:
         """Yield a file to write that will become `path`."""
         name = os.path.relpath(path, self.folder or ".")
         self.names.append(name)
-        with open(self.hidden(name), "wb") as file:
+        with _opened(self.hidden(name)) as file:
             yield file
+
+
+def _opened(path: str) -> BinaryIO:
+    """Open a file to write; its folder is created if it is missing."""
+    try:
+        return open(path, "wb")
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return open(path, "wb")
 
 
 def is_hidden(name: str) -> bool:
@@ -73,12 +87,12 @@ def write_whole(path: str) -> Iterator[BinaryIO]:
 
     Inside `saving_together` all files are renamed at its end.
     """
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     batch: _Batch | None = getattr(_batches, "current", None)
     if batch is not None:
         with batch.file(path) as file:
             yield file
         return
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with _alone(path) as file:
         yield file
 
@@ -142,7 +156,8 @@ def _commit(batch: _Batch, key: str) -> None:
     folders = {os.path.dirname(os.path.join(batch.folder, name)) for name in batch.names}
     if len(batch.names) > 1:
         _write_list(batch, key)
-    _rename(batch.folder, batch.names, batch.generation)
+    for name in dict.fromkeys(batch.names):
+        os.replace(batch.hidden(name), os.path.join(batch.folder, name))
     for folder in folders:
         _parts().sync_folder(folder)
     _sweep(batch)
@@ -175,7 +190,7 @@ def _parsed(data: bytes, path: str) -> tuple[str, list[str]]:
         if not re.fullmatch("[0-9a-f]{32}", generation) or not all(isinstance(name, str) for name in names):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ValueError(f"{path}: not the list of a save that was interrupted; remove it") from None
+        raise ValueError(f"{path}: damaged notes of an interrupted save; remove this file") from None
     for name in names:
         inside(os.path.dirname(path), name)
     return generation, names
@@ -216,21 +231,37 @@ def _remove(paths: list[str]) -> None:
 
 
 def _sync_all(paths: list[str]) -> None:
-    if len(paths) < 2:
-        for path in paths:
-            _sync_path(path)
+    """Sync files one after another while that takes no time, as in memory, and the others together."""
+    done = 0
+    for done, path in enumerate(paths, 1):  # noqa: B007  (read after the loop)
+        began = time.perf_counter()
+        _sync_path(path)
+        if time.perf_counter() - began > _SLOW_SYNC:
+            break
+    else:
+        return
+    left = paths[done:]
+    if not left:
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(_SYNCS_AT_ONCE, len(paths)), "fluidio-sync") as pool:
-        list(pool.map(_sync_path, paths))
+    with ThreadPoolExecutor(min(_SYNCS_AT_ONCE, len(left)), "fluidio-sync") as pool:
+        list(pool.map(_sync_path, left))
 
 
 def _sync_path(path: str) -> None:
-    with open(path, "rb") as file:
-        _sync(file.fileno())
+    if _syncs():
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _sync(descriptor: int) -> None:
-    if os.environ.get("FLUIDIO_SYNC", "1") != "0":
+    if _syncs():
         os.fsync(descriptor)
+
+
+def _syncs() -> bool:
+    return os.environ.get("FLUIDIO_SYNC", "1") != "0"

@@ -26,17 +26,17 @@ def _infer_crf(c: InferContext) -> None:
     emission, transition = c.input("Emission"), c.shape("Transition")
     tags = emission.shape[-1]
     c.check(
-        transition[1] == tags and transition[0] == tags + 2,
-        f"Transition has shape {list(transition)}, {tags} tags need [{tags + 2}, {tags}]",
+        -1 in (tags, *transition) or transition == (tags + 2, tags),
+        f"{tags} tags need Transition of shape [{tags + 2}, {tags}], got {list(transition)}",
     )
     c.set("Alpha", emission.shape, emission.dtype, 0)
     c.set("EmissionExps", emission.shape, emission.dtype, 0)
     c.set("TransitionExps", transition, emission.dtype, 0)
-    c.set("LogLikelihood", (emission.shape[0], 1), emission.dtype, 0)  # Fluid: as many as there are rows
+    c.set("LogLikelihood", (emission.shape[0], 1), emission.dtype, 0)  # Fluid: one for each row
 
 
 class _Rows:
-    """The emission rows that belong to sequences: given by LoD, or by lengths of a padded batch."""
+    """The emission rows of sequences, given by LoD or by the lengths of a padded batch."""
 
     def __init__(self, k: Call, emission: Array, length: Array | None) -> None:
         self.k = k
@@ -55,12 +55,12 @@ class _Rows:
         self.places = emission.shape[0] * emission.shape[1]
 
     def take(self, array: Array, width: int) -> Array:
-        """Return the rows of a batch one after the other."""
+        """Return the rows of a batch without padding."""
         flat = array.reshape(-1, width)
         return flat if self.at is None else flat[self.at]
 
     def put(self, rows: Array, shape: tuple[int, ...]) -> Array:
-        """Undo take(); what is padding becomes zero."""
+        """Undo take(); padding becomes zero."""
         if self.at is None:
             return rows.reshape(shape)
         out = self.k.xp.zeros((self.places, rows.shape[-1]), rows.dtype)
@@ -90,7 +90,7 @@ def _labels(k: Call, label: Array, rows: _Rows, tags: int) -> Array:
 def linear_chain_crf(
     k: Call, emission: Array, transition: Array, label: Array, length: Array | None
 ) -> tuple[Array, ...]:
-    """LogLikelihood = the cost of the labels: log of the sum over all paths minus the score of the given one."""
+    """LogLikelihood = the cost of the labels: the log of the sum over all paths minus the score of the given path."""
     xp = k.xp
     tags = emission.shape[-1]
     rows = _Rows(k, emission, length)
@@ -121,7 +121,7 @@ def linear_chain_crf(
     ends = k.dev.upload(offsets[1:][filled] - 1)
     cost[k.dev.upload(filled)] += xp.log(by_row[ends] @ moves[1])
     shape = emission.shape
-    if length is not None:  # Fluid: what is padding has exponents, too
+    if length is not None:  # Fluid: padding has exponents, too
         weights = xp.exp(emission - emission.max(axis=-1, keepdims=True))
     return rows.put(by_row, shape), weights.reshape(shape), moves, cost.reshape(-1, 1)
 
@@ -140,7 +140,7 @@ def _path_scores(k: Call, x: Array, transition: Array, ids: Array, offsets: IntA
 
 
 def _edges(offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the rows that begin a sequence, that end one, and that follow another of the same sequence."""
+    """Return the rows that begin a sequence, those that end one, and those that follow another of the same sequence."""
     filled = np.diff(offsets) > 0
     firsts = offsets[:-1][filled]
     follows = np.ones(int(offsets[-1]), bool)
@@ -213,7 +213,7 @@ def _infer_decode(c: InferContext) -> None:
 
 @op("crf_decoding", "Emission Transition Label? Length?", "ViterbiPath", infer=_infer_decode, grad=False, lod="kernel")
 def crf_decoding(k: Call, emission: Array, transition: Array, label: Array | None, length: Array | None) -> Array:
-    """ViterbiPath = the best tags; with Label, 1 where they agree with it."""
+    """ViterbiPath = the best tags; with Label, 1 where they match it."""
     xp = k.xp
     tags = emission.shape[-1]
     rows = _Rows(k, emission, length)

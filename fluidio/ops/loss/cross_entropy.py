@@ -1,4 +1,4 @@
-"""Cross entropies, on probabilities and on logits."""
+"""Cross entropies of probabilities and of logits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _warned = False
 
 
 def check_labels(k: Call, label: Array, classes: int, ignore: int) -> None:
-    """Refuse labels outside [0, classes); on a GPU the next fetch does, so that the stream does not stop for it."""
+    """Refuse labels outside [0, classes); on a GPU the next fetch does, so that the stream need not wait."""
     k.dev.check_range(label, classes, ignore, k.op)
 
 
@@ -34,14 +34,17 @@ def _infer_rows(c: InferContext) -> None:
     flat = len(label) == len(x) - 1 and not soft  # ids without a last dim of 1
     c.check(
         len(x) == len(label) or flat,
-        f"X has {len(x)} dims, Label {len(label)}: they must have equally many, or ids one less",
+        f"X has {len(x)} dims and Label {len(label)}; Label must have as many, or one less if it holds ids",
     )
     fits = all(a == b or a < 0 or b < 0 for a, b in zip(x[:-1], label))
-    c.check(fits, f"X {list(x)} and Label {list(label)} differ in a dim before the last")
+    c.check(fits, f"X {list(x)} and Label {list(label)} must be equal in all dims but the last")
     if soft:
-        c.check(x[-1] == label[-1] or x[-1] < 0, f"soft labels must have the {x[-1]} classes of X, not {label[-1]}")
+        c.check(
+            x[-1] == label[-1] or -1 in (x[-1], label[-1]),
+            f"soft labels must have the {x[-1]} classes of X, but have {label[-1]}",
+        )
     elif not flat:
-        c.check(label[-1] in (1, -1), f"the last dim of Label must be 1, it is {label[-1]}")
+        c.check(label[-1] in (1, -1), f"the last dim of Label must be 1, got {label[-1]}")
     rows = tuple(label) if flat else (*label[:-1], 1)  # Fluid: the rows are those of the labels
     c.set("Y", rows, c.dtype("X"), c.input("X").lod_level)
     c.set("MatchX", (*x[:-1], 1), c.dtype("X"), c.input("X").lod_level)
@@ -50,11 +53,11 @@ def _infer_rows(c: InferContext) -> None:
 
 def _log(xp: ArrayLibrary | ModuleType, p: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return xp.clip(xp.log(p), -1e20, 1e20)  # Fluid: an infinite loss is cut at 1e20
+        return xp.clip(xp.log(p), -1e20, 1e20)  # Fluid: an infinite loss is capped at 1e20
 
 
 def _may_ignore(k: Call, ids: Array, classes: int) -> bool:
-    """Return whether some of the labels may be ignored; the usual case, that none is, is seen at little cost."""
+    """Return whether any label may be ignored; the usual answer, no, is cheap."""
     ignore = k.attrs["ignore_index"]
     if 0 <= ignore < classes or k.dev.is_gpu or not ids.size:
         return True
@@ -62,7 +65,7 @@ def _may_ignore(k: Call, ids: Array, classes: int) -> bool:
 
 
 def _picked(k: Call, x: Array, label: Array) -> tuple[Any, Any]:
-    """Return the probability of each row's label (1 where it is ignored) and which rows are ignored (or None)."""
+    """Return the probability of each row's label (1 if ignored), and which rows are ignored (or None)."""
     xp, ignore = k.xp, k.attrs["ignore_index"]
     flat, ids = x.reshape(-1, x.shape[-1]), label.reshape(-1)
     check_labels(k, ids, flat.shape[1], ignore)
@@ -83,7 +86,7 @@ def cross_entropy(k: Call, x: Array, label: Array) -> Array:
 
 
 def _spread(k: Call, shape: tuple[int, ...], label: Array, match: Array, dy: Array) -> Array:
-    """Return zeros of `shape` with -dy / match at each row's label, nothing where it is ignored."""
+    """Return zeros of `shape` with -dy / match at each row's label unless it is ignored."""
     xp = k.xp
     ids, kind = label.reshape(-1), match.dtype
     ignored = ids == k.attrs["ignore_index"]
@@ -118,7 +121,7 @@ def _cross_entropy2_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     "cross_entropy2", "X Label", "Y MatchX XShape", {"ignore_index": -100}, infer=_infer_rows, grad=_cross_entropy2_grad
 )
 def cross_entropy2(k: Call, x: Array, label: Array) -> tuple[Array, ...]:
-    """Y = -log of the probability of the label; MatchX and XShape are all its gradient needs."""
+    """Y = -log of the probability of the label; the gradient needs only MatchX and XShape."""
     match, ignored = _picked(k, x, label)
     y = (0 - _log(k.xp, match)).reshape(label.shape)
     if ignored is not None:
@@ -147,22 +150,25 @@ def _infer_swce(c: InferContext) -> None:
     shape = list(c.shape("Logits"))
     label = list(c.shape("Label"))
     axis = c.attrs["axis"]
-    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of Logits")
+    c.check(-len(shape) <= axis < len(shape), f"Logits has {len(shape)} dims and no dim {axis}")
     axis %= len(shape)
-    c.check(len(label) == len(shape), f"Logits has {len(shape)} dims, Label {len(label)}: they must have equally many")
+    c.check(len(label) == len(shape), f"Logits has {len(shape)} dims and Label {len(label)}; they must have as many")
     for i, (a, b) in enumerate(zip(shape, label)):
-        c.check(i == axis or a == b or a < 0 or b < 0, f"Logits {shape} and Label {label} differ in dim {i}")
+        c.check(i == axis or a == b or a < 0 or b < 0, f"Logits {shape} and Label {label} must be equal in dim {i}")
     if c.attrs["soft_label"]:
-        c.check(shape[axis] == label[axis] or shape[axis] < 0, f"soft labels must have the {shape[axis]} classes")
+        c.check(
+            shape[axis] == label[axis] or -1 in (shape[axis], label[axis]),
+            f"soft labels must have the {shape[axis]} classes of Logits, but have {label[axis]}",
+        )
     else:
-        c.check(label[axis] in (1, -1), f"dim {axis} of Label must be 1, it is {label[axis]}")
+        c.check(label[axis] in (1, -1), f"dim {axis} of Label must be 1, got {label[axis]}")
     c.same("Softmax", "Logits")
     shape[axis] = 1
     c.set("Loss", shape, c.dtype("Logits"), c.input("Logits").lod_level)
 
 
 def _class_rows(k: Call, x: Array) -> tuple[Any, bool]:
-    """Return X as rows of classes, and whether its class axis had to be moved for that."""
+    """Return X as rows of classes, and whether its class axis was moved."""
     axis = k.attrs["axis"] % x.ndim
     if axis == x.ndim - 1:
         return x.reshape(-1, x.shape[-1]), False
@@ -177,7 +183,7 @@ def _row_starts(k: Call, rows: int, columns: int) -> Array:
 
 
 def _exponentials(k: Call, logits: Array) -> tuple[Array, Array, Array]:
-    """Return the differences of logits to their maximum along the axis, their softmax, and the sum it divides by."""
+    """Return the logits minus their maximum along the axis, their softmax, and its denominator."""
     xp, axis = k.xp, k.attrs["axis"] % logits.ndim
     shifted, prob = xp.empty_like(logits), xp.empty_like(logits)
     total = xp.empty((*logits.shape[:axis], 1, *logits.shape[axis + 1 :]), logits.dtype)
@@ -210,7 +216,7 @@ def _exponentials(k: Call, logits: Array) -> tuple[Array, Array, Array]:
     grad=True,
 )
 def softmax_with_cross_entropy(k: Call, logits: Array, label: Array) -> tuple[Array, Array]:
-    """Softmax, Loss = softmax of Logits along axis, and its cross entropy with Label, in one go."""
+    """Softmax, Loss = the softmax of Logits along axis, and its cross entropy with Label."""
     xp, axis = k.xp, k.attrs["axis"]
     shifted, prob, total = _exponentials(k, logits)
     if k.attrs["soft_label"]:
@@ -234,7 +240,8 @@ def softmax_with_cross_entropy_grad(k: Call, label: Array, prob: Array, dloss: A
         return (prob - label) * dloss
     axis = k.attrs["axis"] % prob.ndim
     classes, inner = prob.shape[axis], math.prod(prob.shape[axis + 1 :])
-    dx = xp.ascontiguousarray(prob * dloss.reshape(label.shape))
+    factors = dloss.reshape(label.shape)
+    dx = _scaled_rows(k, prob, factors) if axis == prob.ndim - 1 else xp.ascontiguousarray(prob * factors)
     ids, d = label.reshape(-1), dloss.reshape(-1)
     rows = xp.arange(ids.size)
     starts = rows if classes == 1 else rows // inner * (classes * inner) + rows % inner
@@ -250,11 +257,27 @@ def softmax_with_cross_entropy_grad(k: Call, label: Array, prob: Array, dloss: A
     inside = (ids >= 0) & (ids < classes)
     dx.reshape(-1)[starts + xp.where(inside, ids, 0) * inner] -= d * inside
     if not k.dev.is_gpu and not k.attrs.get("fluidio_right_gradient"):
-        # Fluid: the CPU kernel takes a label for a place behind the start of its row, whatever row that leads to.
+        # Fluid: the CPU kernel uses a label as an offset from the start of its row, even if that leads to another row.
         places = (starts + ids * inner)[~inside]
         met = (places >= 0) & (places < dx.size)
         np.subtract.at(dx.reshape(-1), places[met], d[~inside][met])
     return dx
+
+
+def _scaled_rows(k: Call, x: Array, factors: Array) -> Array:
+    """Return X times one factor for each row of it, where rows are the last dim."""
+    rows = factors.size
+    if k.dev.is_gpu or not rows or not x.size or factors.dtype != x.dtype or not are_rows(x, factors):
+        return k.xp.ascontiguousarray(x * factors)
+    out = np.empty_like(x)
+    arrays = [array.reshape(rows, -1) for array in (x, factors, out)]
+
+    def part(begin: int, end: int) -> None:
+        some, each, target = (array[begin:end] for array in arrays)
+        np.multiply(some, each, out=target)
+
+    row_blocks(k, rows, x.shape[-1], part)
+    return out
 
 
 def _tell_of_ignored_rows(k: Call, ignored: Array, d: Array) -> None:
@@ -263,8 +286,8 @@ def _tell_of_ignored_rows(k: Call, ignored: Array, d: Array) -> None:
         return
     _warned = True
     warnings.warn(
-        "softmax_with_cross_entropy: the CPU kernel of Fluid 1.8.5 gives logits of ignored labels a gradient, and so "
-        "does fluidio, for the same losses; softmax_with_cross_entropy(..., right_gradient=True) gives them none",
+        "softmax_with_cross_entropy: like the CPU kernel of Fluid 1.8.5, fluidio gives the logits of ignored "
+        "labels a gradient; softmax_with_cross_entropy(..., right_gradient=True) gives them none",
         stacklevel=2,
     )
 
@@ -272,7 +295,7 @@ def _tell_of_ignored_rows(k: Call, ignored: Array, d: Array) -> None:
 def _infer_sigmoid(c: InferContext) -> None:
     x, label = c.shape("X"), c.shape("Label")
     fits = len(x) == len(label) and all(a == b or a < 0 or b < 0 for a, b in zip(x, label))
-    c.check(fits, f"X {list(x)} and Label {list(label)} must have one shape")
+    c.check(fits, f"X {list(x)} and Label {list(label)} must have the same shape")
     c.same("Out", "X")
 
 
@@ -285,18 +308,18 @@ def _infer_sigmoid(c: InferContext) -> None:
     grad=True,
 )
 def sigmoid_cross_entropy_with_logits(k: Call, x: Array, label: Array) -> Array:
-    """Out = cross entropy of sigmoid(X) with Label, each element a yes-or-no question of its own."""
+    """Out = the cross entropy of sigmoid(X) with Label, element by element."""
     xp = k.xp
     out = xp.maximum(x, 0) - x * label + xp.log1p(xp.exp(-xp.abs(x)))
     return _counted(k, out, label)
 
 
 def _counted(k: Call, out: Array, label: Array) -> Array:
-    """Drop ignored elements, and divide by the number of the others if asked to."""
-    kept = label.astype(np.int64) != k.attrs["ignore_index"]  # Fluid: the whole part of a soft label counts
+    """Drop ignored elements and, if requested, divide by the number of the others."""
+    kept = label.astype(np.int64) != k.attrs["ignore_index"]  # Fluid: the integer part of a soft label counts
     out *= kept
     if k.attrs["normalize"]:
-        # Fluid: a soft label counts here unless it is the index itself; where none counts, NaN on the CPU
+        # Fluid: a soft label counts unless it equals the index; if none counts, NaN on the CPU
         counted = (k.xp.abs(label - k.attrs["ignore_index"]) > 1e-6).sum()
         count = k.xp.maximum(counted, 1e-5 if k.dev.is_gpu else 0).astype(out.dtype)
         with np.errstate(invalid="ignore"):

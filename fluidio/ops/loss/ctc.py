@@ -20,7 +20,7 @@ __all__: list[str] = []
 def _infer_ctc(c: InferContext) -> None:
     logits = c.input("Logits")
     c.set("Loss", (-1, 1), logits.dtype, 0)
-    c.set("WarpCTCGrad", dtype=logits.dtype)  # Fluid: known in a run alone
+    c.set("WarpCTCGrad", dtype=logits.dtype)  # Fluid: known only at run time
 
 
 class _Ctc:
@@ -38,7 +38,9 @@ class _Ctc:
             offsets = last_level(k, "Logits", logits.shape[0])
             label_offsets = last_level(k, "Label", label.shape[0])
             if offsets.size != label_offsets.size:
-                raise EnforceNotMet(f"Logits holds {offsets.size - 1} sequences, but Label {label_offsets.size - 1}")
+                raise EnforceNotMet(
+                    f"Logits holds {offsets.size - 1} sequences, but Label holds {label_offsets.size - 1}"
+                )
             self.times, self.sizes = np.diff(offsets), np.diff(label_offsets)
             rows, self.valid = padded_rows(offsets)
             flat = np.asarray(k.dev.download(label), np.int64).reshape(-1)
@@ -47,13 +49,13 @@ class _Ctc:
             self.scores = host[rows] if host.shape[0] else np.zeros((*rows.shape, host.shape[1]), host.dtype)
         classes, blank = self.scores.shape[-1], k.attrs["blank"]
         if not 0 <= blank < classes:
-            raise EnforceNotMet(f"blank is {blank}, but there are classes 0 ... {classes - 1}")
+            raise EnforceNotMet(f"blank must be one of the classes 0 ... {classes - 1}, got {blank}")
         used = self.labels[np.arange(self.labels.shape[1]) < self.sizes[:, None]]
         if used.size and (used.min() < 0 or used.max() >= classes):
             raise EnforceNotMet(f"labels must lie in 0 ... {classes - 1}, found {used.min()} ... {used.max()}")
 
     def by_time(self, gradient: Array, like: Array) -> Array:
-        """Return a gradient [batch, time, classes] as [time, batch, classes], as long as padded Logits."""
+        """Return a gradient [batch, time, classes] as [time, batch, classes], as long as the padded Logits."""
         time = like.shape[0] if self.padded else gradient.shape[1]
         out = np.zeros((time, gradient.shape[0], gradient.shape[2]), like.dtype)
         out[: gradient.shape[1]] = gradient.transpose(1, 0, 2)
@@ -72,7 +74,7 @@ def _log_add(a: Array, b: Array) -> Array:
 
 
 def _alphas(log_p: Array, states: Any, jump: Any, times: Array) -> Array:
-    """Return log alpha [time, batch, states]: the weight of all beginnings that end in a state."""
+    """Return log alpha [time, batch, states]: the weight of all prefixes that end in a state."""
     batch, time, _ = log_p.shape
     count = states.shape[1]
     alpha = np.full((time, batch, count), -np.inf)
@@ -88,7 +90,7 @@ def _alphas(log_p: Array, states: Any, jump: Any, times: Array) -> Array:
 
 
 def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Array, Array]:
-    """Return the loss of each sequence and its gradient by the scores, in float64."""
+    """Return the loss of each sequence and its gradient with respect to the scores, in float64."""
     scores: Any = ctc.scores.astype(np.float64)
     batch, time, _classes = scores.shape
     shifted = scores - scores.max(axis=2, keepdims=True)
@@ -122,7 +124,7 @@ def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Array, Array]:
 
 
 def _occupied(log_p: Array, states: Any, jump: Any, exists: Array, alpha: Array, ctc: _Ctc, total: Array) -> Array:
-    """Return the share [batch, time, states] of all paths that are in a state at a time."""
+    """Return the fraction [batch, time, states] of all paths that are in a state at a time."""
     batch, time, _ = log_p.shape
     count = states.shape[1]
     emitted = np.take_along_axis(log_p, np.broadcast_to(states[:, None, :], (batch, time, count)), axis=2)
@@ -156,7 +158,7 @@ def _occupied(log_p: Array, states: Any, jump: Any, exists: Array, alpha: Array,
     lod="kernel",
 )
 def warpctc(k: Call, logits: Array, label: Array, logit_lengths: Array, label_lengths: Array) -> tuple[Array, Array]:
-    """Loss = -log of the probability of all paths that read as the label; a label that cannot be read gives 0."""
+    """Loss = -log of the probability of all paths that spell the label; an impossible label gives 0."""
     ctc = _Ctc(k, logits, label, logit_lengths, label_lengths)
     loss, gradient = _loss_and_grad(ctc, k.attrs["blank"])
     return ctc.by_time(gradient, logits), k.dev.upload(loss.astype(ctc.scores.dtype).reshape(-1, 1))
@@ -218,5 +220,5 @@ def ctc_align(k: Call, tokens: Array, length: Array | None) -> KernelResult:
         return k.dev.upload(out), k.dev.upload(sizes.reshape(-1, 1).astype(host.dtype))
     k.out_lods["Output"] = (counts,)
     if not kept.any():
-        return k.dev.upload(np.full((1, 1), -1, host.dtype)), None  # Fluid: nothing at all is one -1
+        return k.dev.upload(np.full((1, 1), -1, host.dtype)), None  # Fluid: an empty result is a single -1
     return k.dev.upload(flat[kept].reshape(-1, 1)), None

@@ -19,7 +19,7 @@ def _infer(c: InferContext) -> None:
 
 @op("cvm", "X CVM", "Y", {"use_cvm": True}, infer=_infer, grad=True)
 def cvm(k: Call, x: Array, counts: Array) -> Array:
-    """Y = X with log(show + 1), log(click + 1) - log(show + 1) in its first two columns, or without these."""
+    """Y = X with log(show + 1) and log(click + 1) - log(show + 1) in its first two columns, or without them."""
     if not k.attrs["use_cvm"]:
         return k.xp.ascontiguousarray(x[:, 2:])
     y = x.copy()
@@ -30,7 +30,7 @@ def cvm(k: Call, x: Array, counts: Array) -> Array:
 
 @gradient("cvm", "X CVM Y@GRAD", "X@GRAD", lod="kernel")
 def cvm_grad(k: Call, x: Array, counts: Array, dy: Array) -> Array:
-    # Fluid: the first two columns of the gradient are the counts themselves, as servers take them from there.
+    # Fluid: the first two columns of the gradient are the counts themselves, because servers read them there.
     xp = k.xp
     dx = xp.empty_like(x)
     dx[:, 2:] = dy[:, 2:] if k.attrs["use_cvm"] else dy

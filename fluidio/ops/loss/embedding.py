@@ -31,7 +31,7 @@ def _infer_teacher(c: InferContext) -> None:
 def teacher_student_sigmoid_loss(k: Call, x: Array, label: Array) -> Array:
     """Y = the click's cross entropy plus the teacher's.
 
-    A label holds both: -2 no click, -1 click, and with a teacher's score z, z without and 1 + z with a click.
+    A label encodes both: -2 no click, -1 click; with a teacher's score z, it is z without and 1 + z with a click.
     """
     xp = k.xp
     plain = softplus(xp, x)
@@ -67,7 +67,7 @@ def _infer_center(c: InferContext) -> None:
     lod="none",
 )
 def center_loss(k: Call, x: Array, label: Array, centers: Array, rate: Array) -> tuple[Array, ...]:
-    """Loss = half the squared distance of each row from its class's centre, which moves towards it."""
+    """Loss = half the squared distance of each row from the centre of its class, which moves towards the row."""
     rows = label.reshape(-1)
     check_labels(k, rows, centers.shape[0], -1)
     diff = x - centers.take(rows, axis=0)
@@ -86,7 +86,7 @@ def center_loss_grad(k: Call, diff: Array, dloss: Array) -> Array:
 
 
 def _focal_parts(k: Call, x: Array, label: Array, count: Array) -> tuple[Array, Array, Array]:
-    """Return where the class is the label, where it is another, and by what everything is divided."""
+    """Return where the class is the label, where it is not, and the divisor of the loss."""
     ids = label.reshape(-1, 1)
     classes = k.xp.arange(1, x.shape[1] + 1)[None, :]
     right = ids == classes
@@ -95,7 +95,7 @@ def _focal_parts(k: Call, x: Array, label: Array, count: Array) -> tuple[Array, 
 
 @op("sigmoid_focal_loss", "X Label FgNum", "Out", {"gamma": 2.0, "alpha": 0.25}, infer=same_as("X"), grad=True)
 def sigmoid_focal_loss(k: Call, x: Array, label: Array, count: Array) -> Array:
-    """Out = cross entropy of sigmoid(X) in which what is easy counts little; label 0 is the background."""
+    """Out = the cross entropy of sigmoid(X), with little weight for easy examples; label 0 is the background."""
     xp, gamma, alpha = k.xp, k.attrs["gamma"], k.attrs["alpha"]
     right, wrong, share = _focal_parts(k, x, label, count)
     p = sigmoid(xp, x)

@@ -1,4 +1,4 @@
-"""Losses that compare: rank, margin_rank, hinge, bpr, and similarity by angle."""
+"""Losses that compare: rank, margin_rank, hinge, bpr and cosine similarity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 @op("rank_loss", "Label Left Right", "Out", infer=same_as("Label"), grad=True)
 def rank_loss(k: Call, label: Array, left: Array, right: Array) -> Array:
-    """Out = log(1 + exp(d)) - label d with d = left - right, pair by pair; [n] goes with [n, 1]."""
+    """Out = log(1 + exp(d)) - label d with d = left - right, pair by pair; [n] and [n, 1] may be mixed."""
     d = left.reshape(label.shape) - right.reshape(label.shape)
     return softplus(k.xp, d) - label * d
 
@@ -66,7 +66,7 @@ def hinge_loss_grad(k: Call, x: Array, label: Array, dloss: Array) -> Array:
 
 def _infer_rows(c: InferContext) -> None:
     x, label = c.shape("X"), c.shape("Label")
-    c.check(len(x) == len(label), f"X {list(x)} and Label {list(label)} must have one number of dims")
+    c.check(len(x) == len(label), f"X {list(x)} and Label {list(label)} must have the same number of dims")
     c.set("Y", (*c.shape("X")[:-1], 1), c.dtype("X"), c.input("X").lod_level)
 
 
@@ -97,14 +97,14 @@ def bpr_loss_grad(k: Call, x: Array, label: Array, dy: Array) -> Array:
 
 def _infer_cos_sim(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
-    c.check(y[0] in (1, -1) or x[0] in (y[0], -1), f"Y must have 1 row or the {x[0]} rows of X, it has {y[0]}")
+    c.check(y[0] in (1, -1) or x[0] in (y[0], -1), f"Y must have one row or the {x[0]} rows of X, it has {y[0]}")
     c.set("Out", (x[0], 1), c.dtype("X"), c.input("X").lod_level)
     c.set("XNorm", (x[0], 1), c.dtype("X"))
     c.set("YNorm", (y[0], 1), c.dtype("X"))
 
 
 def _row_norms(xp: ArrayLibrary | ModuleType, rows: Array) -> Array:
-    """Return the length of each row, at least 1e-4 as in Fluid: a row of zeros has the cosine 0."""
+    """Return the norm of each row, at least 1e-4 as in Fluid: a row of zeros has the cosine 0."""
     return xp.maximum(xp.sqrt((rows * rows).sum(axis=1, keepdims=True)), rows.dtype.type(1e-4))
 
 

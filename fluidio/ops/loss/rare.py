@@ -16,7 +16,7 @@ _LEAST_LOG = -100.0
 
 @op("bce_loss", "X Label", "Out", infer=same_as("X"), grad=True)
 def bce_loss(k: Call, x: Array, label: Array) -> Array:
-    """Out = the cross entropy of probabilities X; logarithms stop at -100."""
+    """Out = the cross entropy of probabilities X; logarithms are at least -100."""
     xp = k.xp
     with np.errstate(divide="ignore"):
         yes, no = xp.maximum(xp.log(x), _LEAST_LOG), xp.maximum(xp.log(1 - x), _LEAST_LOG)
@@ -35,7 +35,7 @@ def _infer_nll(c: InferContext) -> None:
 
 
 def _nll_weights(k: Call, x: Array, label: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Return the class of each place, 0 where it is ignored, and its weight."""
+    """Return the class of each element (0 if ignored) and its weight."""
     xp = k.xp
     counts = label != k.attrs["ignore_index"]
     chosen = xp.where(counts, label, 0)
@@ -53,7 +53,7 @@ def _nll_weights(k: Call, x: Array, label: Array, weight: Array | None) -> tuple
     lod="none",
 )
 def nll_loss(k: Call, x: Array, label: Array, weight: Array) -> tuple[Array, Array]:
-    """Out = minus the log-probability of each label times its weight, each, summed or averaged by weight."""
+    """Out = minus the log-probability of each label times its weight: one by one, summed, or averaged by weight."""
     xp = k.xp
     chosen, each = _nll_weights(k, x, label, weight)
     losses = -xp.take_along_axis(x, chosen[:, None], axis=1)[:, 0] * each

@@ -15,24 +15,24 @@ __all__: list[str] = []
 
 
 def _check_alike(c: InferContext, first: str, second: str) -> None:
-    """Check that two inputs have one shape, as far as it is known."""
+    """Check that two inputs have the same shape, as far as it is known."""
     x, y = c.shape(first), c.shape(second)
     fits = len(x) == len(y) and all(a == b or a < 0 or b < 0 for a, b in zip(x, y))
-    c.check(fits, f"{first} {list(x)} and {second} {list(y)} must have one shape")
+    c.check(fits, f"{first} {list(x)} and {second} {list(y)} must have the same shape")
 
 
 def _infer_smooth_l1(c: InferContext) -> None:
     x = c.shape("X")
     _check_alike(c, "X", "Y")
-    c.check(len(x) >= 2, f"X must have 2 dims or more, it has shape {list(x)}")
-    c.check(c.has("InsideWeight") == c.has("OutsideWeight"), "InsideWeight and OutsideWeight must be given together")
+    c.check(len(x) >= 2, f"X must have at least 2 dims, its shape is {list(x)}")
+    c.check(c.has("InsideWeight") == c.has("OutsideWeight"), "InsideWeight and OutsideWeight must be passed together")
     c.same("Diff", "X")
     c.set("Out", (x[0], 1), c.dtype("X"), c.input("X").lod_level)
 
 
 @op("smooth_l1_loss", "X Y InsideWeight? OutsideWeight?", "Diff Out", {"sigma": 1.0}, infer=_infer_smooth_l1, grad=True)
 def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: Array | None) -> tuple[Array, Array]:
-    """Out = for each row the sum of 0.5 (sigma d)^2 where |d| < 1/sigma^2, |d| - 0.5/sigma^2 elsewhere."""
+    """Out = the sum over each row of 0.5 (sigma d)^2 where |d| < 1/sigma^2, and |d| - 0.5/sigma^2 elsewhere."""
     squared = k.attrs["sigma"] ** 2
     diff = x - y if inside is None else (x - y) * inside
     size = k.xp.abs(diff)
@@ -96,7 +96,8 @@ def log_loss_grad(k: Call, p: Array, label: Array, dloss: Array) -> Array:
 def _infer_kldiv(c: InferContext) -> None:
     shape = c.shape("X") if c.attrs["reduction"] == "none" else (1,)
     c.check(
-        c.attrs["reduction"] in ("none", "mean", "sum", "batchmean"), f"reduction {c.attrs['reduction']!r} is unknown"
+        c.attrs["reduction"] in ("none", "mean", "sum", "batchmean"),
+        f"reduction must be 'none', 'mean', 'sum' or 'batchmean', got {c.attrs['reduction']!r}",
     )
     _check_alike(c, "X", "Target")
     c.set("Loss", shape, c.dtype("X"), 0)
@@ -141,4 +142,4 @@ def label_smooth_grad(k: Call, dout: Array) -> Array:
 
 
 def _less_one(epsilon: float) -> float:
-    return float(np.float32(1) - np.float32(epsilon))  # Fluid: in 32 bits for doubles, too
+    return float(np.float32(1) - np.float32(epsilon))  # Fluid: in 32 bits even for doubles

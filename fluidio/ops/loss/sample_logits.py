@@ -1,4 +1,4 @@
-"""sample_logits: the true classes and a few others stand for all. On the host."""
+"""sample_logits: the true classes and a few sampled ones represent all classes. On the host."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _drawn(labels: Array, classes: int, count: int, seed: int) -> tuple[Array, Array]:
-    """Return labels and drawn classes side by side, and how likely each is to be among the drawn."""
+    """Return labels and sampled classes side by side, and the probability that each is sampled."""
     sampler = LogUniformSampler(classes, seed)
     found: list[int] = []
     tries = 0
@@ -62,7 +62,7 @@ def _drawn(labels: Array, classes: int, count: int, seed: int) -> tuple[Array, A
 def sample_logits(
     k: Call, logits: Array, labels: Array, own_samples: Array, own_probabilities: Array
 ) -> tuple[Array, ...]:
-    """SampledLogits = logits of the true and of drawn classes minus the log of their chance; SampledLabels = 0 ..."""
+    """SampledLogits = logits of true and sampled classes minus the log of their probability; SampledLabels = 0 ..."""
     x, truth, a = k.dev.download(logits), k.dev.download(labels).astype(np.int64), k.attrs
     if a["use_customized_samples"]:
         samples, likely = k.dev.download(own_samples), k.dev.download(own_probabilities)

@@ -1,4 +1,4 @@
-"""Losses over many classes that look at a few only: noise-contrastive estimation, hierarchical sigmoid."""
+"""Losses over many classes that compute only a few: noise-contrastive estimation, hierarchical sigmoid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
 
 
 def _rows_grad(k: Call, weight: Array, rows: Array, values: Array, is_bias: bool = False) -> Any:
-    """Return a gradient by rows: sparse if asked for, else dense. That of a bias is always dense."""
+    """Return a gradient by rows: sparse if requested, else dense. That of a bias is always dense."""
     if k.attrs["is_sparse"] and not is_bias:
         used = np.unique(np.asarray(k.dev.download(rows)))
         place = k.dev.upload(np.searchsorted(used, np.asarray(k.dev.download(rows))))
@@ -51,7 +51,7 @@ def _infer_nce(c: InferContext) -> None:
 
 
 def _probabilities(k: Call, samples: Array, custom: Any) -> Array:
-    """Return how likely the sampler draws each class."""
+    """Return the probability that the sampler draws each class."""
     classes = k.attrs["num_total_classes"]
     if k.attrs["sampler"] == 0:
         return np.full(samples.shape, 1.0 / classes)
@@ -61,7 +61,7 @@ def _probabilities(k: Call, samples: Array, custom: Any) -> Array:
 
 
 def _draw(k: Call, count: int, probs: Any, alias: Any, alias_probs: Any) -> Any:
-    """Return classes as the original draws them: with a seed the same in every run."""
+    """Return classes as the original draws them: with a seed, the same in every run."""
     classes, kind = k.attrs["num_total_classes"], k.attrs["sampler"]
     seed = k.attrs["seed"] or os_seed()
     sampler: UniformSampler | LogUniformSampler | AliasSampler
@@ -69,7 +69,7 @@ def _draw(k: Call, count: int, probs: Any, alias: Any, alias_probs: Any) -> Any:
         sampler = UniformSampler(classes - 1, seed)
     elif kind == 1:
         sampler = LogUniformSampler(classes - 1, seed)
-    elif alias is None:  # of programs that came without the tables
+    elif alias is None:  # for programs that came without the tables
         sampler = AliasSampler(*alias_tables(k.dev.download(probs).reshape(-1)), seed)
     else:
         sampler = AliasSampler(k.dev.download(alias).reshape(-1), k.dev.download(alias_probs).reshape(-1), seed)
@@ -104,7 +104,7 @@ def nce(
     alias: Array,
     alias_probs: Array,
 ) -> tuple[Array, ...]:
-    """Cost = telling the true classes from num_neg_samples classes drawn at random."""
+    """Cost = the loss of distinguishing the true classes from num_neg_samples randomly drawn ones."""
     xp = k.xp
     truth = np.asarray(k.dev.download(label), np.int64).reshape(x.shape[0], -1)
     classes = k.attrs["num_total_classes"]
@@ -131,7 +131,7 @@ def nce(
 
 
 def _sparse_weight(slot: str) -> Callable[[InferContext], None]:
-    """Return an inference of gradients whose weight has sparse rows if `is_sparse` asks for them."""
+    """Return an inference function for gradients; that of the weight is sparse if `is_sparse` is set."""
 
     def infer(c: InferContext) -> None:
         infer_gradients(c)
@@ -191,12 +191,12 @@ def _infer_tree(c: InferContext) -> None:
 
 
 def _path(k: Call, label: Array, table: Array | None, code: Array) -> tuple[Array, Array, Array]:
-    """Return the nodes on the way to each label, the turns taken there, and which of them exist."""
+    """Return the nodes on the path to each label, the turn taken at each, and which of them exist."""
     ids = np.asarray(k.dev.download(label), np.int64).reshape(-1)
     if table is not None:
         nodes = np.asarray(k.dev.download(table), np.int64)
         turns = np.asarray(k.dev.download(code), np.int64)
-        if nodes.shape[0] != ids.size:  # the whole tree, a row for each class
+        if nodes.shape[0] != ids.size:  # the whole tree, one row for each class
             nodes, turns = nodes[ids], turns[ids]
         exists = np.logical_and.accumulate(nodes >= 0, axis=1)  # a path ends before its first -1
         return np.where(exists, nodes, 0), np.where(exists, turns, 0), exists
@@ -224,7 +224,7 @@ def _path(k: Call, label: Array, table: Array | None, code: Array) -> tuple[Arra
 def hierarchical_sigmoid(
     k: Call, x: Array, weight: Array, label: Array, table: Array, code: Array, bias: Array | None
 ) -> tuple[Array, ...]:
-    """Out = the cost of the turns on the way to the label in a tree of classes."""
+    """Out = the loss of the turns on the path to the label in a tree of classes."""
     xp = k.xp
     nodes, turns, exists = (k.dev.upload(part) for part in _path(k, label, table, code))
     pre = xp.einsum("nd,nsd->ns", x, weight[nodes])

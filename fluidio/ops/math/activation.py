@@ -1,4 +1,4 @@
-"""Unary maths and activations, each with its gradient in terms of X or of Out."""
+"""Unary functions and activations, each with its gradient in terms of X or Out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLAIN_GRADIENTS = {"selu", "mish"}  # Fluid: these gradients have no LoD
 
 
 def _by_out(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, object] | None = None) -> None:
-    """Register an op whose gradient needs its output only: backward(k, out, dout)."""
+    """Register an op whose gradient needs only its output: backward(k, out, dout)."""
     op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(in_blocks(forward))
     gradient(name, "Out Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(in_blocks(backward))
 
@@ -46,11 +46,11 @@ def _flat(name: str, forward: Forward) -> None:
     gradient(name, "Out@GRAD", "X@GRAD")(lambda k, d: k.xp.zeros_like(d))
 
 
-_LOWEST = {2: -11.0, 4: -88.0}  # by the bytes of a number
+_LOWEST = {2: -11.0, 4: -88.0}  # by item size
 
 
 def sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
-    """Return 1 / (1 + exp(-x)); x is cut where exp would overflow."""
+    """Return 1 / (1 + exp(-x)); x is clipped where exp would overflow."""
     out = xp.maximum(x, x.dtype.type(_LOWEST.get(x.dtype.itemsize, -700.0)))
     xp.negative(out, out=out)
     xp.exp(out, out=out)
@@ -69,7 +69,7 @@ def _relu_grad(k: Call, out: Array, d: Array) -> Array:
 
 
 def _rows_or_dense(one: Forward) -> Forward:
-    """Let a unary op take sparse rows too: it works on their values."""
+    """Let a unary op accept sparse rows too; it computes their values."""
 
     def forward(k: Call, x: Array) -> Any:
         if isinstance(x, SelectedRows):
@@ -114,7 +114,7 @@ def sign(k: Call, x: Array) -> Array:
     return k.xp.sign(x)
 
 
-# C's round takes halves away from zero, NumPy's to the even neighbour.
+# C rounds halves away from zero, NumPy to the even neighbour.
 _flat("round", lambda k, x: k.xp.trunc(x + k.xp.copysign(x.dtype.type(0.5), x)))
 
 
@@ -140,20 +140,20 @@ def _elu(k: Call, x: Array) -> Array:
     if alpha >= 0:
         return xp.maximum(x, 0) + alpha * xp.expm1(xp.minimum(x, 0))
     with np.errstate(over="ignore"):
-        return xp.maximum(x, 0) + xp.minimum(alpha * xp.expm1(x), 0)  # Fluid: a sum of both branches
+        return xp.maximum(x, 0) + xp.minimum(alpha * xp.expm1(x), 0)  # Fluid: the sum of both branches
 
 
 def _elu_grad(k: Call, x: Array, d: Array) -> Array:
     alpha = k.attrs["alpha"]
     slope = alpha * k.xp.exp(k.xp.minimum(x, 0))
     if 0 <= alpha <= 1:
-        return d * k.xp.maximum(slope, x > 0)  # faster than `where`, which has to guess branches
+        return d * k.xp.maximum(slope, x > 0)  # faster than `where`, which mispredicts branches
     return d * k.xp.where(x > 0, x.dtype.type(1), slope)
 
 
 _by_out(
     "leaky_relu",
-    lambda k, x: k.xp.maximum(x, x * k.attrs["alpha"]),  # Fluid: above 1, alpha counts for what is positive
+    lambda k, x: k.xp.maximum(x, x * k.attrs["alpha"]),  # Fluid: above 1, alpha applies to positive elements
     lambda k, out, d: (
         d * k.xp.asarray([k.attrs["alpha"], 1], d.dtype).take((out > 0).view("int8"))
     ),  # faster than where
@@ -216,9 +216,9 @@ _by_x(
 
 
 def _shrink(name: str, attr: str, shift: bool) -> None:
-    """Register an op that keeps X beyond the threshold on both sides, moved towards zero by it if `shift`.
+    """Register an op that keeps X where it is beyond the threshold on either side, minus the threshold if `shift`.
 
-    Fluid: with a threshold below zero both sides count where they overlap.
+    Fluid: with a negative threshold both sides count where they overlap.
     """
 
     def forward(k: Call, x: Array) -> Any:
@@ -249,7 +249,7 @@ def _selu_grad(k: Call, out: Array, d: Array) -> Array:
     scale, alpha = k.attrs["scale"], k.attrs["alpha"]
     both = float(np.float32(scale) * np.float32(alpha))  # Fluid: the product has 32 bits
     slope = k.xp.where(out > 0, out.dtype.type(scale), out + both)
-    return d * slope.astype(np.float32).astype(out.dtype)  # Fluid: in 32 bits, for doubles too
+    return d * slope.astype(np.float32).astype(out.dtype)  # Fluid: in 32 bits even for doubles
 
 
 _by_out(
@@ -306,12 +306,12 @@ def _factor(k: Call, tensor: Array | None) -> Array:
 
 @op("pow", "X FactorTensor?", "Out", {"factor": 1.0}, infer=same_as("X"), grad=True)
 def pow_(k: Call, x: Array, factor: Array) -> Array:
-    """Out = X to the power of factor. Fluid: whole numbers take the whole part of the factor."""
+    """Out = X to the power of factor. Fluid: integers use the integer part of the factor."""
     power = _factor(k, factor)
     if x.dtype.kind not in "iu":
         return k.xp.power(x, power).astype(x.dtype, copy=False)
     whole = int(power)
-    base = x if whole >= 0 else x.astype(np.float64)  # Fluid: dies of a negative one
+    base = x if whole >= 0 else x.astype(np.float64)  # Fluid: crashes for a negative one
     return k.xp.power(base, whole).astype(x.dtype, copy=False)
 
 
@@ -323,7 +323,7 @@ def pow_grad(k: Call, x: Array, factor: Array, dout: Array) -> Array:
 
 @op("clip", "X Min? Max?", "Out", {"min": 0.0, "max": 0.0}, infer=same_as("X"), grad=True)
 def clip(k: Call, x: Array, low: Array, high: Array) -> KernelResult:
-    """Out = X cut to [min, max]."""
+    """Out = X clipped to [min, max]."""
     lo, hi = _limits(k, low, high)
     if isinstance(x, SelectedRows):
         rows, values = x.merged(k.xp)
@@ -332,7 +332,7 @@ def clip(k: Call, x: Array, low: Array, high: Array) -> KernelResult:
 
 
 def _limits(k: Call, low: Array | None, high: Array | None) -> tuple[Array, Array]:
-    """Return the bounds. Fluid: the lower one in 32 bits, for doubles too."""
+    """Return the bounds. Fluid: the lower one in 32 bits even for doubles."""
     return (
         k.attrs["min"] if low is None else low.reshape(-1)[0].astype(np.float32).astype(low.dtype),
         k.attrs["max"] if high is None else high.reshape(-1)[0],

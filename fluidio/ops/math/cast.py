@@ -25,8 +25,9 @@ def _cast_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     attrs = {"in_dtype": forward.attr("out_dtype"), "out_dtype": forward.attr("in_dtype")}
     if to_numpy(attrs["out_dtype"]).kind == "f" and to_numpy(attrs["in_dtype"]).kind in "biu":
         warnings.warn(
-            f"the gradient of {x} comes through cast to {to_numpy(attrs['in_dtype']).name}, cut to that dtype, as in "
-            f"Fluid 1.8.5; mark {forward.output('Out')[0]} with stop_gradient = True to have none",
+            f"like Fluid 1.8.5, fluidio passes the gradient of {x} back through cast to "
+            f"{to_numpy(attrs['in_dtype']).name}, which cuts it to whole numbers; set "
+            f"{forward.output('Out')[0]}.stop_gradient = True to have none",
             stacklevel=2,
         )
     return [GradOp("cast", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
@@ -46,9 +47,9 @@ def cast(k: Call, x: Array) -> Array:
 
 
 def _truncated_half(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
-    """Return float32 numbers as float16, cut toward zero and infinite above 65504.
+    """Return float32 numbers as float16, truncated toward zero and infinite above 65504.
 
-    Fluid: its CPU kernels cut, its GPU kernels round.
+    Fluid: its CPU kernels truncate, its GPU kernels round.
     """
     with np.errstate(over="ignore"):
         rounded = x.astype(np.float16)

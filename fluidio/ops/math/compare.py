@@ -21,9 +21,9 @@ def _infer_bool(c: InferContext) -> None:
 
 
 def _is_column(x: Shape, y: Shape, axis: int) -> bool:
-    """Tell whether X has the dims of Y and then ones, as labels [N, 1] beside limits [N].
+    """Return whether X has the dims of Y followed by ones, such as labels [N, 1] and limits [N].
 
-    Fluid: up to 0.12 these were compared one by one; 1.8.5 writes beyond its output, which has the shape of X.
+    Fluid: up to 0.12 these were compared one by one; 1.8.5 writes past its output, which has the shape of X.
     """
     return axis == -1 and len(x) > len(y) and tuple(x[: len(y)]) == tuple(y) and all(n == 1 for n in x[len(y) :])
 
@@ -32,9 +32,10 @@ def _infer_comparison(c: InferContext) -> None:
     if _is_column(c.shape("X"), c.shape("Y"), c.attrs["axis"]):
         _infer_bool(c)
         return
-    broadcast_shape(c)  # for its check
+    if len(c.shape("X")) < len(c.shape("Y")):
+        broadcast_shape(c)  # called for its check
     x, y = aligned_pair(c.shape("X"), c.shape("Y"), c.attrs["axis"])
-    shape = tuple(b if a == 1 and b > 1 else a for a, b in zip(x, y))  # Fluid: X decides; it is never made larger
+    shape = tuple(b if a == 1 and b > 1 else a for a, b in zip(x, y))  # Fluid: X decides; it is never broadcast
     c.set("Out", shape, VarType.BOOL, c.input("X").lod_level)
 
 
@@ -62,7 +63,7 @@ _comparison("not_equal", "!=", lambda x, y: x != y)
 def _logic(name: str, combine: Callable[[Any, Any, Any], Any]) -> None:
     @op(name, "X Y", "Out", infer=_infer_bool, grad=False)
     def kernel(k: Call, x: Array, y: Array) -> Array:
-        return combine(k.xp, x, y)
+        return combine(k.xp, x, y.reshape(x.shape) if x.size == y.size else y)  # Fluid: one by one, whatever the dims
 
     kernel.__doc__ = f"Out = X {name.removeprefix('logical_')} Y."
 
@@ -80,8 +81,8 @@ def logical_not(k: Call, x: Array) -> Array:
 
 def _check_op(name: str, doc: str, check: Callable[[Any, Any], Any]) -> None:
     def infer(c: InferContext) -> None:
-        # Fluid: has_inf and has_nan are declared with the dtype of their input, isfinite as bool.
-        c.set("Out", (1,), VarType.BOOL if name == "isfinite" else c.dtype("X"), 0)
+        # Fluid: Out keeps the dtype it was declared with, which layers take from their input.
+        c.set("Out", (1,), VarType.BOOL if name == "isfinite" else None, 0)
 
     @op(name, "X", "Out", infer=infer, grad=False, lod="none")
     def kernel(k: Call, x: Array) -> Array:

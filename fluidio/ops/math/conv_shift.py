@@ -12,13 +12,13 @@ __all__: list[str] = []
 
 
 def _shifts(width: int) -> list[tuple[int, int]]:
-    """Return each column of Y with how far it reads from the output's place."""
+    """Return each column of Y and its offset from the output's position."""
     return [(j, j - (width - 1) // 2) for j in range(width)]
 
 
 @op("conv_shift", "X Y", "Out", infer=same_as("X"), grad=True)
 def conv_shift(k: Call, x: Array, y: Array) -> Any:
-    """Out[i] = the sum over j of X[i + j - half the width of Y, round the end] Y[j]."""
+    """Out[i] = the sum over j of X[i + j - half the width of Y, wrapping around] Y[j]."""
     return sum(k.xp.roll(x, -step, axis=1) * y[:, j : j + 1] for j, step in _shifts(y.shape[1]))
 
 

@@ -1,4 +1,4 @@
-"""The order in which C++'s `std::partial_sort` (libstdc++) leaves equal numbers."""
+"""The order of equal numbers after C++'s `std::partial_sort` (libstdc++)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Pair = tuple[float, int]
 
 
 def largest(values: list[float], count: int) -> list[int]:
-    """Return the places of the `count` largest numbers, largest first, equal ones as a heap leaves them."""
+    """Return the positions of the `count` largest numbers, largest first, equal ones in a heap's order."""
     heap = [(value, place) for place, value in enumerate(values[:count])]
     for parent in range(count // 2 - 1, -1, -1):
         _sift(heap, parent, count, heap[parent])
@@ -23,7 +23,7 @@ def largest(values: list[float], count: int) -> list[int]:
 
 
 def _sift(heap: list[Pair], top: int, size: int, pair: Pair) -> None:
-    """Put a pair into the heap under `top`: let the gap sink to the bottom, then the pair rise. The least is on top."""
+    """Insert a pair below `top` of a min-heap: move the gap to the bottom, then move the pair up."""
     gap = child = top
     while child < (size - 1) // 2:
         child = 2 * (child + 1)

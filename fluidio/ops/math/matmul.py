@@ -21,13 +21,14 @@ __all__: list[str] = []
 def _infer_mul(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
     nx, ny = c.attrs["x_num_col_dims"], c.attrs["y_num_col_dims"]
-    c.check(len(x) > nx, f"X has {len(x)} dims, x_num_col_dims is {nx}: it must be smaller")
-    c.check(len(y) > ny, f"Y has {len(y)} dims, y_num_col_dims is {ny}: it must be smaller")
+    c.check(len(x) > nx, f"X has {len(x)} dims, so x_num_col_dims must be smaller than {len(x)}, got {nx}")
+    c.check(len(y) > ny, f"Y has {len(y)} dims, so y_num_col_dims must be smaller than {len(y)}, got {ny}")
     inner_x, inner_y = x[nx:], y[:ny]
     if all(d >= 0 for d in (*inner_x, *inner_y)):
         c.check(
             math.prod(inner_x) == math.prod(inner_y),
-            f"X {list(x)} flattens to {math.prod(inner_x)} columns, Y {list(y)} to {math.prod(inner_y)} rows",
+            f"X must have as many columns as Y has rows, but X {list(x)} flattens to "
+            f"{math.prod(inner_x)} columns and Y {list(y)} to {math.prod(inner_y)} rows",
         )
     c.set("Out", (*x[:nx], *y[ny:]), c.dtype("X"), c.input("X").lod_level)
 
@@ -57,6 +58,11 @@ def mul(k: Call, x: Array, y: Array) -> Array:
 @gradient("mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
 @summed_in_single
 def mul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
+    if x.ndim == y.ndim == dout.ndim == 2:
+        return (
+            product(dout, y.T) if "X@GRAD" in k.wanted else None,
+            product(x.T, dout) if "Y@GRAD" in k.wanted else None,
+        )
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     xm, ym = _flat(x, nx), _flat(y, ny)
     dm = dout.reshape(xm.shape[0], ym.shape[1])
@@ -66,7 +72,7 @@ def mul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
 
 
 def _matrix_shape(shape: tuple[int, ...], left: bool, transposed: bool) -> tuple[int, ...]:
-    """Return the shape that matmul works on: a vector is a row on the left, a column on the right, or turned."""
+    """Return the shape that matmul works on: a vector is a row on the left and a column on the right, or transposed."""
     if len(shape) == 1:
         return (1, shape[0]) if left != transposed else (shape[0], 1)
     return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
@@ -74,22 +80,23 @@ def _matrix_shape(shape: tuple[int, ...], left: bool, transposed: bool) -> tuple
 
 def _infer_matmul(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
-    c.check(x and y, f"X {list(x)} and Y {list(y)} must not be scalars")
+    c.check(x and y, f"X {list(x)} and Y {list(y)} must have at least one dim")
     a = _matrix_shape(x, True, c.attrs["transpose_X"])
     b = _matrix_shape(y, False, c.attrs["transpose_Y"])
     c.check(
         a[-1] in (b[-2], b[-2] * c.attrs["head_number"]) or a[-1] < 0 or b[-2] < 0,
-        f"X {list(x)} gives matrices of {a[-1]} columns, Y {list(y)} of {b[-2]} rows "
-        f"(transpose_X={c.attrs['transpose_X']}, transpose_Y={c.attrs['transpose_Y']})",
+        f"X must have as many columns as Y has rows, but X {list(x)} gives matrices of {a[-1]} "
+        f"columns and Y {list(y)} matrices of {b[-2]} rows (transpose_X={c.attrs['transpose_X']}, "
+        f"transpose_Y={c.attrs['transpose_Y']})",
     )
     batch = a[:-2] if len(a) >= len(b) else b[:-2]
     for i, j in zip(a[:-2][::-1], b[:-2][::-1]):
-        c.check(i == j or i < 0 or j < 0, f"the batch dims of X {list(x)} and Y {list(y)} differ")
+        c.check(i == j or i < 0 or j < 0, f"X {list(x)} and Y {list(y)} must have the same batch dims")
     c.set("Out", _out_shape(batch, a, b, len(x), len(y)), c.dtype("X"), c.input("X").lod_level)
 
 
 def _out_shape(batch: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...], nx: int, ny: int) -> tuple[int, ...]:
-    """Return the result's shape: a vector's dim of one goes away, but one dim at least is left."""
+    """Return the result's shape: a vector's dim of one is dropped, but at least one dim is kept."""
     dims = list(batch)
     if nx > 1 or a[-2] != 1:
         dims.append(a[-2])
@@ -110,13 +117,13 @@ _MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_numbe
 @op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
 @summed_in_single
 def matmul(k: Call, x: Array, y: Array) -> Array:
-    """Out = alpha X Y on the last two dims, each transposed first if asked for."""
+    """Out = alpha X Y on the last two dims, each operand transposed first if requested."""
     a = _as_matrix(x, True, k.attrs["transpose_X"])
     b = _as_matrix(y, False, k.attrs["transpose_Y"])
     if k.attrs["head_number"] > 1:
         a, b = _by_heads(k, a, b)
     if a.shape[-1] != b.shape[-2]:
-        raise EnforceNotMet(f"X {list(x.shape)} and Y {list(y.shape)} do not multiply with {dict(k.attrs)}")
+        raise EnforceNotMet(f"X {list(x.shape)} and Y {list(y.shape)} cannot be multiplied with {dict(k.attrs)}")
     out = share_products(k, a, b)
     if k.attrs["head_number"] > 1:
         return _joined_heads(out) * k.attrs["alpha"]
@@ -126,7 +133,7 @@ def matmul(k: Call, x: Array, y: Array) -> Array:
 
 
 def _by_heads(k: Call, a: Array, b: Array) -> tuple[Array, Array]:
-    """Cut the columns of X, and the rows of Y or (where they are as few as a head's) its columns, into heads."""
+    """Split into heads the columns of X and the rows of Y, or its columns if it has only as many rows as a head."""
     heads = k.attrs["head_number"]
     left = a.reshape(*a.shape[:-1], heads, -1).swapaxes(-2, -3)
     if a.shape[-1] == b.shape[-2]:
@@ -168,7 +175,7 @@ def matmul_by(k: Call, x: Array, y: Array) -> Array:
 def matmul_gradients(
     k: Call, x: Array, y: Array, dout: Array, wants_x: bool, wants_y: bool
 ) -> tuple[Array | None, ...]:
-    """Return X@GRAD and Y@GRAD, None for what is not wanted."""
+    """Return X@GRAD and Y@GRAD, None for one that is not wanted."""
     tx, ty, alpha = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["alpha"]
     a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
     batch = a.shape[:-2] if a.ndim >= b.ndim else b.shape[:-2]
@@ -180,7 +187,7 @@ def matmul_gradients(
         dx = _to_source(share_products(k, d, b.swapaxes(-1, -2)), a.shape, x.shape, tx)
     if wants_y:
         if y.ndim == 2 and a.ndim > 2 and not ty:
-            # One weight for all of a batch: one product over all rows, not one for each.
+            # The batch shares one weight: use one product over all rows, not one for each example.
             dy = product(a.reshape(-1, a.shape[-1]).T, d.reshape(-1, d.shape[-1]))
         else:
             dy = _to_source(share_products(k, a.swapaxes(-1, -2), d), b.shape, y.shape, ty)
@@ -199,7 +206,7 @@ def _infer_bmm(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
     c.check(len(x) == 3 and len(y) == 3, f"X {list(x)} and Y {list(y)} must have 3 dims")
     for a, b in ((x[0], y[0]), (x[2], y[1])):
-        c.check(a == b or a < 0 or b < 0, f"X {list(x)} and Y {list(y)} do not multiply")
+        c.check(a == b or a < 0 or b < 0, f"X {list(x)} and Y {list(y)} cannot be multiplied")
     c.set("Out", (x[0], x[1], y[2]), c.dtype("X"), c.input("X").lod_level)
 
 
@@ -220,7 +227,8 @@ def bmm_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
 def _infer_bilinear(c: InferContext) -> None:
     x, y, weight = c.shape("X"), c.shape("Y"), c.shape("Weight")
     c.check(
-        (x[1], y[1]) == weight[1:], f"Weight {list(weight)} must be [size, {x[1]}, {y[1]}] for X {list(x)}, Y {list(y)}"
+        (x[1], y[1]) == weight[1:],
+        f"for X {list(x)} and Y {list(y)}, Weight must have shape [size, {x[1]}, {y[1]}], got {list(weight)}",
     )
     c.set("Out", (x[0], weight[0]), c.dtype("X"), c.input("X").lod_level)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.dtypes import to_numpy
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op, same_as
@@ -44,7 +45,7 @@ def _infer_frobenius(c: InferContext) -> None:
         found = [1 if i in chosen else d for i, d in enumerate(shape)]
     else:
         found = [d for i, d in enumerate(shape) if i not in chosen] or [1]
-    c.set("Out", found, c.dtype("X"), c.input("X").lod_level)
+    c.set("Out", found, c.dtype("X") if a["out_dtype"] < 0 else a["out_dtype"], c.input("X").lod_level)
 
 
 @op(
@@ -57,6 +58,8 @@ def _infer_frobenius(c: InferContext) -> None:
 )
 def frobenius_norm(k: Call, x: Array) -> Array:
     """Out = sqrt of the sum of squares over the dims."""
+    if k.attrs["out_dtype"] >= 0:
+        x = x.astype(to_numpy(k.attrs["out_dtype"]), copy=False)
     found = k.xp.sqrt((x * x).sum(axis=_dims(k, x), keepdims=k.attrs["keep_dim"]))
     return k.xp.asarray(found).reshape(found.shape or (1,))
 
@@ -70,7 +73,7 @@ def frobenius_norm_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
 
 def _infer_p(c: InferContext) -> None:
     shape, axis = list(c.shape("X")), c.attrs["axis"]
-    c.check(c.attrs["porder"] > 0, f"porder must be positive, it is {c.attrs['porder']}")
+    c.check(c.attrs["porder"] > 0, f"porder must be above 0, got {c.attrs['porder']}")
     if c.attrs["keepdim"]:
         shape[axis] = 1
     else:
@@ -101,7 +104,7 @@ def p_norm_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     shape[k.attrs["axis"]] = 1
     length, d = out.reshape(shape), dout.reshape(shape)
     size = xp.abs(x)
-    # Fluid: epsilon below the line only.
+    # Fluid: epsilon only in the denominator.
     slope = size ** (p - 1) * xp.sign(x) / (length ** (p - 1) + x.dtype.type(k.attrs["epsilon"]))
     return (slope * d).astype(x.dtype, copy=False)
 

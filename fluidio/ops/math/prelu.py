@@ -39,9 +39,9 @@ def prelu_grad(k: Call, x: Array, alpha: Array, dout: Array) -> KernelResult:
 
 def _infer_maxout(c: InferContext) -> None:
     shape, groups, axis = list(c.shape("X")), c.attrs["groups"], c.attrs["axis"]
-    c.check(groups > 1, f"groups is {groups}, it must be larger than 1")
+    c.check(groups > 1, f"groups must be above 1, got {groups}")
     if shape[axis] > 0:
-        c.check(shape[axis] % groups == 0, f"{shape[axis]} channels do not divide into groups of {groups}")
+        c.check(shape[axis] % groups == 0, f"{shape[axis]} channels cannot be divided into {groups} groups")
         shape[axis] //= groups
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 

@@ -1,4 +1,4 @@
-"""Products of tensors beside matmul: addmm, dot, cross, kron; and dist, the norm of a difference."""
+"""Products of tensors other than matmul: addmm, dot, cross, kron; and dist, the norm of a difference."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__: list[str] = []
 
 def _infer_addmm(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
-    c.check(len(x) == len(y) == 2, f"X and Y must be matrices, they have shapes {list(x)} and {list(y)}")
-    c.check(x[1] == y[0] or min(x[1], y[0]) < 0, f"X has {x[1]} columns, Y {y[0]} rows")
-    c.check(len(c.shape("Input")) == 2, f"Input must be a matrix, it has shape {list(c.shape('Input'))}")
+    c.check(len(x) == len(y) == 2, f"X and Y must be matrices, their shapes are {list(x)} and {list(y)}")
+    c.check(x[1] == y[0] or min(x[1], y[0]) < 0, f"X must have as many columns as Y has rows, got {x[1]} and {y[0]}")
+    c.check(len(c.shape("Input")) == 2, f"Input must be a matrix, its shape is {list(c.shape('Input'))}")
     c.set("Out", (x[0], y[1]), c.dtype("X"), c.input("Input").lod_level)
 
 
@@ -44,14 +44,14 @@ def addmm_grad(k: Call, start: Array, x: Array, y: Array, dout: Array) -> Kernel
 def _infer_dot(c: InferContext) -> None:
     shape, other = c.shape("X"), c.shape("Y")
     fits = len(shape) == len(other) and all(a == b or a < 0 or b < 0 for a, b in zip(shape, other))
-    c.check(fits, f"X {list(shape)} and Y {list(other)} must have one shape")
-    c.check(len(shape) in (1, 2), f"X must have one dim or two, it has shape {list(shape)}")
+    c.check(fits, f"X {list(shape)} and Y {list(other)} must have the same shape")
+    c.check(len(shape) in (1, 2), f"X must have one or two dims, its shape is {list(shape)}")
     c.set("Out", (*shape[:-1], 1), c.dtype("X"), c.input("X").lod_level)
 
 
 @op("dot", "X Y", "Out", infer=_infer_dot, grad=True)
 def dot(k: Call, x: Array, y: Array) -> Array:
-    """Out = the sum of X Y along the last dim, which stays with size 1."""
+    """Out = the sum of X Y along the last dim, which is kept with size 1."""
     return (x * y).sum(axis=-1, keepdims=True, dtype=x.dtype)
 
 
@@ -68,7 +68,7 @@ def _cross_axis(shape: tuple[int, ...], dim: int) -> int:
     if dim == _FIRST_OF_THREE:
         found = [axis for axis, size in enumerate(shape) if size == 3]
         if not found:
-            raise EnforceNotMet(f"no dim of {list(shape)} has size 3")
+            raise EnforceNotMet(f"one dim of {list(shape)} must have size 3")
         return found[0]
     if not -len(shape) <= dim < len(shape) or shape[dim] != 3:
         raise EnforceNotMet(f"dim {dim} of {list(shape)} must have size 3")
@@ -76,17 +76,17 @@ def _cross_axis(shape: tuple[int, ...], dim: int) -> int:
 
 
 def _infer_cross(c: InferContext) -> None:
-    c.check(c.shape("X") == c.shape("Y"), f"X {list(c.shape('X'))} and Y {list(c.shape('Y'))} must have one shape")
+    c.check(c.shape("X") == c.shape("Y"), f"X {list(c.shape('X'))} and Y {list(c.shape('Y'))} must have the same shape")
     shape, dim = c.shape("X"), c.attrs["dim"]
     if dim != _FIRST_OF_THREE:
-        c.check(-len(shape) <= dim < len(shape), f"dim {dim} is not among the {len(shape)} dims of X")
+        c.check(-len(shape) <= dim < len(shape), f"X has {len(shape)} dims and no dim {dim}")
         c.check(shape[dim] in (3, -1), f"dim {dim} of {list(shape)} must have size 3")
     c.same("Out", "X")
 
 
 @op("cross", "X Y", "Out", {"dim": _FIRST_OF_THREE}, infer=_infer_cross, grad=True)
 def cross(k: Call, x: Array, y: Array) -> Array:
-    """Out = the vector products of X and Y along a dim of size 3."""
+    """Out = the cross products of X and Y along a dim of size 3."""
     return k.xp.cross(x, y, axis=_cross_axis(x.shape, k.attrs["dim"]))
 
 
@@ -106,7 +106,7 @@ def _paired(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[tuple[int, ...], tu
 
 
 def _interleaved(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shapes in which X and Y broadcast to the product before its pairs of dims are joined."""
+    """Return shapes with which X and Y broadcast to the product before pairs of its dims are joined."""
     a, b = _paired(x, y)
     return tuple(n for d in a for n in (d, 1)), tuple(n for d in b for n in (1, d))
 
@@ -118,7 +118,7 @@ def _infer_kron(c: InferContext) -> None:
 
 @op("kron", "X Y", "Out", infer=_infer_kron, grad=True)
 def kron(k: Call, x: Array, y: Array) -> Array:
-    """Out = every element of X times the whole of Y, dim by dim."""
+    """Out = the Kronecker product: every element of X times all of Y, dim by dim."""
     a, b = _interleaved(x.shape, y.shape)
     product = x.reshape(a) * y.reshape(b)
     return product.reshape([m * n for m, n in zip(product.shape[::2], product.shape[1::2])])
@@ -140,7 +140,7 @@ def _infer_dist(c: InferContext) -> None:
 
 @op("dist", "X Y", "Out", {"p": 2.0}, infer=_infer_dist, grad=True)
 def dist(k: Call, x: Array, y: Array) -> Array:
-    """Out = the p-norm of X - Y; p may be 0 (how many differ), inf or -inf (the largest, the smallest)."""
+    """Out = the p-norm of X - Y; p may be 0 (the number of differences), inf (the largest) or -inf (the smallest)."""
     xp, p = k.xp, k.attrs["p"]
     z = xp.abs(x - y)
     if p == 0:

@@ -7,6 +7,7 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import elementwise
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -32,7 +33,11 @@ def mean(k: Call, x: Any) -> Any:
 
 @gradient("mean", "X Out@GRAD", "X@GRAD")
 def mean_grad(k: Call, x: Array, dout: Array) -> Array:
-    return k.xp.full(x.shape, 1, x.dtype) * (dout.reshape(-1)[:1] / x.size)
+    if x.dtype != dout.dtype:
+        return k.xp.full(x.shape, 1, x.dtype) * (dout.reshape(-1)[:1] / x.size)
+    dx = k.xp.empty(x.shape, x.dtype)
+    dx[...] = dout.reshape(-1)[:1] / x.size
+    return dx
 
 
 def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -46,13 +51,15 @@ def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 def _infer_sum(c: InferContext) -> None:
-    first = c.input("X")
-    if not c.attrs.get("op_role", 0) & 1:  # gradients are added up whatever they are declared as
-        for x in c.inputs("X")[1:]:
+    filled = [x for x in c.inputs("X") if 0 not in x.shape or x.type is not VarType.LOD_TENSOR]
+    first = (filled or c.inputs("X"))[0]  # Fluid: tensors of no elements do not count
+    if not c.attrs.get("op_role", 0) & 1:  # gradients are summed whatever their declared shape
+        for x in filled[1:]:
             known = x.type is first.type is VarType.LOD_TENSOR and len(x.shape) == len(first.shape)
             alike = all(a == b or a <= 0 or b <= 0 for a, b in zip(first.shape, x.shape))
             c.check(
-                alike or not known, f"{x.name} {list(x.shape)} has not the shape of {first.name} {list(first.shape)}"
+                alike or not known,
+                f"{x.name} {list(x.shape)} and {first.name} {list(first.shape)} must have the same shape",
             )
     sparse = all(x.type is VarType.SELECTED_ROWS for x in c.inputs("X"))
     c.set("Out", first.shape, first.dtype, first.lod_level, type=VarType.SELECTED_ROWS if sparse else None)
@@ -67,16 +74,17 @@ def sum_(k: Call, xs: list[Any]) -> Any:
     if all(isinstance(x, SelectedRows) for x in xs):
         return _sum_rows(k, xs)
     dense = [x.to_dense(k.xp) if isinstance(x, SelectedRows) else x for x in xs]
+    dense = [x for x in dense if x.size] or dense[:1]
     if len(dense) == 1:
         return dense[0].copy()
-    total = dense[0] + dense[1]
+    total = elementwise(k.xp.add, dense[0], dense[1])
     for x in dense[2:]:
-        total += x
+        elementwise(k.xp.add, total, x, total)
     return total
 
 
 def _sum_rows(k: Call, given: list[SelectedRows]) -> SelectedRows:
-    """Return each row once, in ascending order, with the sum of what all have for it."""
+    """Return each row once, in ascending order, with the sum of its values."""
     filled = [x for x in given if len(x.index)]
     if not filled:
         return SelectedRows((), given[0].height(), given[0].value)

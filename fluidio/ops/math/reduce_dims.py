@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidio.dtypes import to_numpy
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
@@ -32,14 +34,19 @@ def _axes(attrs: dict[str, Any], ndim: int) -> tuple[int, ...]:
 def _infer(c: InferContext) -> None:
     shape = c.shape("X")
     for dim in _dims(c.attrs["dim"]):
-        c.check(-len(shape) <= dim < max(len(shape), 1), f"dim {dim} is not among the {len(shape)} dims of X")
+        c.check(-len(shape) <= dim < max(len(shape), 1), f"X has {len(shape)} dims and no dim {dim}")
     axes = _axes(c.attrs, len(shape))
     if c.attrs["keep_dim"]:
         out = [1 if i in axes else d for i, d in enumerate(shape)]
     else:
         out = [d for i, d in enumerate(shape) if i not in axes] or [1]
-    dtype = c.dtype("X") if c.attrs["out_dtype"] < 0 else c.attrs["out_dtype"]
-    c.set("Out", out, dtype, 0 if 0 in axes else c.input("X").lod_level)
+    made = None if c.op.type in ("reduce_all", "reduce_any") else c.dtype("X")  # Fluid: bool as declared
+    c.set(
+        "Out",
+        out,
+        made if c.attrs["out_dtype"] < 0 else c.attrs["out_dtype"],
+        0 if 0 in axes else c.input("X").lod_level,
+    )
 
 
 def _reduce(name: str, fold: Callable[[Any, tuple[int, ...], bool], Any], grad: bool) -> None:
@@ -58,15 +65,30 @@ def _reduce(name: str, fold: Callable[[Any, tuple[int, ...], bool], Any], grad: 
 
 _reduce("reduce_sum", lambda x, axes, keep: x.sum(axis=axes, keepdims=keep, dtype=x.dtype), True)
 _reduce("reduce_mean", lambda x, axes, keep: x.mean(axis=axes, keepdims=keep, dtype=x.dtype), True)
-_reduce("reduce_max", lambda x, axes, keep: x.max(axis=axes, keepdims=keep), True)
-_reduce("reduce_min", lambda x, axes, keep: x.min(axis=axes, keepdims=keep), True)
+
+
+def _largest(x: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    """Return the maxima; the maximum of nothing is the smallest number there is."""
+    return x.max(axis=axes, keepdims=keep) if x.size else x.max(axis=axes, keepdims=keep, initial=_limits(x)[0])
+
+
+def _smallest(x: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    return x.min(axis=axes, keepdims=keep) if x.size else x.min(axis=axes, keepdims=keep, initial=_limits(x)[1])
+
+
+def _limits(x: Array) -> tuple[Any, Any]:
+    return (-np.inf, np.inf) if x.dtype.kind == "f" else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+
+
+_reduce("reduce_max", _largest, True)
+_reduce("reduce_min", _smallest, True)
 _reduce("reduce_prod", lambda x, axes, keep: x.prod(axis=axes, keepdims=keep, dtype=x.dtype), True)
 _reduce("reduce_all", lambda x, axes, keep: x.all(axis=axes, keepdims=keep), False)
 _reduce("reduce_any", lambda x, axes, keep: x.any(axis=axes, keepdims=keep), False)
 
 
 def _spread(k: Call, x: Array, array: Array) -> Array:
-    """Return a reduced array with its lost dims back as ones, in X's dtype."""
+    """Return a reduced array with the reduced dims restored as ones, in X's dtype."""
     axes = _axes(k.attrs, x.ndim)
     shape = [1 if i in axes else d for i, d in enumerate(x.shape)]
     return array.reshape(shape).astype(x.dtype, copy=False)
@@ -76,7 +98,7 @@ def _spread(k: Call, x: Array, array: Array) -> Array:
 def reduce_sum_grad(k: Call, x: Array, dout: Array) -> Array:
     dx = k.xp.broadcast_to(_spread(k, x, dout), x.shape)
     kind = x.dtype if k.attrs["in_dtype"] < 0 else to_numpy(k.attrs["in_dtype"])
-    return dx.astype(kind)  # Fluid: whatever X is
+    return dx.astype(kind)  # Fluid: whatever the dtype of X
 
 
 @gradient("reduce_mean", "X Out@GRAD", "X@GRAD", lod="share")
@@ -88,7 +110,7 @@ def reduce_mean_grad(k: Call, x: Array, dout: Array) -> Array:
 def _extreme_grad(name: str) -> None:
     @gradient(name, "X Out Out@GRAD", "X@GRAD", lod="share")
     def kernel(k: Call, x: Array, out: Array, dout: Array) -> Array:
-        # Fluid: every element equal to the extreme gets the whole gradient.
+        # Fluid: every element equal to the extreme gets the full gradient.
         return (x == _spread(k, x, out)) * _spread(k, x, dout)
 
 
@@ -119,7 +141,7 @@ def _cumsum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     grad=_cumsum_grad,
 )
 def cumsum(k: Call, x: Array) -> Array:
-    """Out = running sums along axis; `exclusive` leaves each element itself out, `reverse` runs from the end."""
+    """Out = running sums along axis; `exclusive` leaves out the element itself, `reverse` starts at the end."""
     xp, a = k.xp, k.attrs
     axis = a["axis"]
     source = xp.flip(x, axis) if a["reverse"] else x

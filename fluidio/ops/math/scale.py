@@ -43,9 +43,9 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
     factor = a["scale"] if scale_tensor is None else scale_tensor.reshape(-1)[0]
     if isinstance(x, SelectedRows):
         return SelectedRows(x.rows(), x.height(), x.value * factor)
-    if x.dtype.kind in "iu":  # Fluid: whole numbers are scaled by whole numbers
+    if x.dtype.kind in "iu":  # Fluid: integers are scaled by integers
         factor = np.int64(factor).astype(x.dtype) if scale_tensor is None else x.dtype.type(factor)
-        bias = np.int64(a["bias"]).astype(x.dtype)  # a number below zero wraps round
+        bias = np.int64(a["bias"]).astype(x.dtype)  # a negative number wraps around
     else:
         bias = a["bias"]
     if not bias:
@@ -56,7 +56,7 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
 
 def _infer_increment(c: InferContext) -> None:
     shape = c.shape("X")
-    c.check(abs(math.prod(shape)) == 1, f"X must have one element, it has shape {list(shape)}")
+    c.check(abs(math.prod(shape)) == 1, f"X must have one element, its shape is {list(shape)}")
     c.same("Out", "X")
 
 

@@ -1,4 +1,4 @@
-"""Find and order: arg_max, arg_min, argsort, top_k, where, unique, shard_index."""
+"""Search and sort: arg_max, arg_min, argsort, top_k, where, unique, shard_index."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
+_TABLE = 8
+"""Numbers of a table for each entry, up to which it is faster than sorting."""
+
 
 def _infer_arg(c: InferContext) -> None:
     shape = list(c.shape("X"))
     axis = c.attrs["axis"]
-    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of X")
+    c.check(-len(shape) <= axis < len(shape), f"X has {len(shape)} dims and no dim {axis}")
     if c.attrs["keepdims"]:
         shape[axis] = 1
     else:
@@ -40,7 +43,7 @@ def _arg(name: str, find: Callable[[Any, int], Any]) -> None:
         found = find(x, axis).astype(to_numpy(_index_type(k.attrs["dtype"])))
         if k.attrs["keepdims"]:
             return k.xp.expand_dims(found, axis)
-        return k.xp.asarray(found)  # one number without dims for a vector
+        return k.xp.asarray(found)  # a number without dims for a vector
 
     kernel.__doc__ = f"Out = the index of the {'largest' if name == 'arg_max' else 'smallest'} entry along axis."
 
@@ -51,14 +54,14 @@ _arg("arg_min", lambda x, axis: x.argmin(axis=axis))
 
 def _infer_argsort(c: InferContext) -> None:
     rank, axis = len(c.shape("X")), c.attrs["axis"]
-    c.check(-rank <= axis < rank, f"axis {axis} is not among the {rank} dims of X")
+    c.check(-rank <= axis < rank, f"X has {rank} dims and no dim {axis}")
     c.same("Out", "X")
     c.set("Indices", c.shape("X"), VarType.INT64, c.input("X").lod_level)
 
 
 @op("argsort", "X", "Out Indices", {"axis": -1, "descending": False}, infer=_infer_argsort, grad=True)
 def argsort(k: Call, x: Array) -> tuple[Array, Array]:
-    """Out, Indices = X in order along axis, and where each entry came from."""
+    """Out, Indices = X sorted along axis, and the index each entry came from."""
     axis = k.attrs["axis"]
     indices = k.xp.argsort(-x if k.attrs["descending"] else x, axis=axis, kind="stable")
     return k.xp.take_along_axis(x, indices, axis=axis), indices.astype(np.int64, copy=False)
@@ -72,10 +75,10 @@ def argsort_grad(k: Call, x: Array, indices: Array, dout: Array) -> Array:
 
 
 def _infer_top_k(c: InferContext) -> None:
-    count = c.attrs["k"]  # Fluid: declared by the attribute, whatever a tensor K will say
+    count = c.attrs["k"]  # Fluid: declared by the attribute, whatever a tensor K will hold
     last = c.shape("X")[-1]
-    c.check(count >= 1, f"k must be 1 or more, it is {count}")
-    c.check(count <= last or last < 0, f"k is {count}, but rows of X have {last} entries only")
+    c.check(count >= 1, f"k must be at least 1, got {count}")
+    c.check(count <= last or last < 0, f"k is {count}, but the rows of X have only {last} entries")
     shape = (*c.shape("X")[:-1], count)
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
     c.set("Indices", shape, VarType.INT64, c.input("X").lod_level)
@@ -97,17 +100,17 @@ def top_k(k: Call, x: Array, k_tensor: Array) -> tuple[Array, Array]:
 
 
 def _descending(k: Call, x: Array, count: int) -> Array:
-    """Return where the largest entries of each row are, the largest first, the first of equal ones first."""
+    """Return the positions of the largest entries of each row, largest first and equal ones in order."""
     if k.dev.is_gpu or 4 * count > x.shape[-1] or x.dtype.kind != "f" or np.isnan(x).any():
         return k.xp.argsort(-x, axis=-1, kind="stable")[..., :count]
-    # Which of those that equal the last one are found is left open; rows with equal ones are ordered by a heap.
+    # argpartition may return any of the entries equal to the last one; rows with ties are ordered by a heap.
     found = np.sort(np.argpartition(-x, count - 1, axis=-1)[..., :count], axis=-1)
     order = np.argsort(-np.take_along_axis(x, found, axis=-1), axis=-1, kind="stable")
     return np.take_along_axis(found, order, axis=-1)
 
 
 def _ties_by_heap(x: Array, order: Array, indices: Array) -> Array:
-    """Order equal entries as the CPU kernel of Fluid 1.8.5 does, which keeps a heap."""
+    """Order equal entries as the CPU kernel of Fluid 1.8.5 does, which uses a heap."""
     best = np.take_along_axis(x, order, axis=-1)
     tied = (best[..., 1:] == best[..., :-1]).any(axis=-1) & ~np.isnan(best).any(axis=-1)
     if tied.any():
@@ -128,13 +131,13 @@ def _infer_where_index(c: InferContext) -> None:
 
 @op("where_index", "Condition", "Out", infer=_infer_where_index, grad=False, lod="none")
 def where_index(k: Call, condition: Array) -> Array:
-    """Out = the positions at which the condition holds, one in each row."""
+    """Out = the positions at which the condition is true, one in each row."""
     return k.xp.argwhere(condition).astype(np.int64, copy=False)
 
 
 @op("where", "Condition X Y", "Out", infer=same_as("X"), grad=True)
 def where(k: Call, condition: Array, x: Array, y: Array) -> Array:
-    """Out = X where the condition holds, Y elsewhere."""
+    """Out = X where the condition is true, Y elsewhere."""
     return k.xp.where(condition, x, y)
 
 
@@ -147,33 +150,48 @@ def where_grad(k: Call, condition: Array, dout: Array) -> KernelResult:
 
 
 def _infer_unique(c: InferContext) -> None:
-    c.check(len(c.shape("X")) == 1, f"X must be a vector, it has shape {list(c.shape('X'))}")
+    c.check(len(c.shape("X")) == 1, f"X must be a vector, its shape is {list(c.shape('X'))}")
     c.set("Out", (-1,), c.dtype("X"), 0)
     c.set("Index", c.shape("X"), c.attrs["dtype"], 0)
     c.set("Count", (-1,), c.attrs["dtype"], 0)
 
 
 def _unique(k: Call, x: Array) -> tuple[Array, Array, Array]:
-    """Return distinct values in the order of their first appearance, each entry's place among them, and counts."""
-    dtype = to_numpy(k.attrs["dtype"])
-    values, first, inverse, counts = np.unique(
-        k.dev.download(x).reshape(-1), return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    return values[order], place[inverse.reshape(-1)].astype(dtype), counts[order].astype(dtype)
+    """Return distinct values in order of first appearance, each entry's index among them, and counts."""
+    dtype, given = to_numpy(k.attrs["dtype"]), k.dev.download(x).reshape(-1)
+    first = _first_places(given)
+    is_first = first == np.arange(given.size)
+    index = (np.cumsum(is_first) - 1)[first]
+    values = given[is_first]
+    return values, index.astype(dtype), np.bincount(index, minlength=values.size).astype(dtype)
+
+
+def _first_places(x: Array) -> Array:
+    """Return where the value of each entry appears first; NaN equals nothing."""
+    numbers = np.arange(x.size)
+    low, high = (int(x.min()), int(x.max())) if x.size and x.dtype.kind in "iu" else (0, x.size * _TABLE)
+    if high - low < x.size * _TABLE:  # a table of all values between
+        first = np.empty(high - low + 1, np.int64)
+        places = (x - low).astype(np.intp)
+        first[places[::-1]] = numbers[::-1]  # of several, the last one stays
+        return first[places]
+    order = np.argsort(x, kind="stable")
+    values = x[order]
+    starts = np.concatenate([np.ones(min(x.size, 1), np.bool_), values[1:] != values[:-1]])
+    first = np.empty(x.size, np.int64)
+    first[order] = order[np.flatnonzero(starts)][np.cumsum(starts) - 1]
+    return first
 
 
 @op("unique", "X", "Out Index", {"dtype": VarType.INT32}, infer=_infer_unique, grad=False, lod="none")
 def unique(k: Call, x: Array) -> KernelResult:
-    """Out, Index = the distinct values in order of appearance, and where each entry of X is among them."""
+    """Out, Index = the distinct values in order of appearance, and the index of each entry of X among them."""
     return tuple(k.dev.upload(a) for a in _unique(k, x)[:2])
 
 
 @op("unique_with_counts", "X", "Out Index Count", {"dtype": VarType.INT32}, infer=_infer_unique, grad=False, lod="none")
 def unique_with_counts(k: Call, x: Array) -> KernelResult:
-    """Out, Index, Count = as `unique`, and how often each value appears."""
+    """Out, Index, Count = like `unique`, and how often each value appears."""
     return tuple(k.dev.upload(a) for a in _unique(k, x))
 
 
@@ -186,7 +204,7 @@ def unique_with_counts(k: Call, x: Array) -> KernelResult:
     grad=False,
 )
 def shard_index(k: Call, x: Array) -> Array:
-    """Out = each index within its shard if that is shard_id, else ignore_value."""
+    """Out = each index relative to its shard if it falls into shard shard_id, else ignore_value."""
     a = k.attrs
     size = (a["index_num"] + a["nshards"] - 1) // a["nshards"]
     return k.xp.where(x // size == a["shard_id"], x % size, a["ignore_value"]).astype(x.dtype, copy=False)

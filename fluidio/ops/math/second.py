@@ -1,6 +1,6 @@
 """Second derivatives of element-wise ops, activations and products.
 
-What 1.8.5 has none for is marked `complete`: tanh, sigmoid, softmax, matmul.
+Ops without second derivatives in 1.8.5 are marked `complete`: tanh, sigmoid, softmax, matmul.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def leaky_relu_second(k: Call, out: Array, ddx: Array) -> Array:
 
 
 def _of_result(name: str, slope: Callable[[Any], Any], bend: Callable[[Any], Any]) -> None:
-    """Register an activation whose slope is a function of its result; `bend` is that function's derivative."""
+    """Register an activation whose derivative is a function of its result; `bend` is that function's derivative."""
 
     @second(name, "Out DOut=Out@GRAD DDX=+X@GRAD", "DOutNew=Out DDOut=Out@GRAD", complete=True)
     def kernel(k: Call, out: Any, dout: Any, ddx: Any) -> Any:
@@ -69,16 +69,16 @@ def softmax_second(k: Call, out: Array, dout: Array, ddx: Array) -> tuple[Array,
 
 
 def _wide(k: Call, x: Array, y: Array, ddx: Array | None, ddy: Array | None) -> tuple[Any, Any]:
-    """Return the gradients that arrive, shaped so that they broadcast; None stays None.
+    """Return the incoming gradients, reshaped so that they broadcast; None stays None.
 
-    Where an op does not read X, Out is given for it: it has X's shape unless X was broadcast.
+    If an op does not read X, Out is passed instead: it has X's shape unless X was broadcast.
     """
     wide_x, wide_y = fit(k, x if ddx is None else ddx, y if ddy is None else ddy)
     return None if ddx is None else wide_x, None if ddy is None else wide_y
 
 
 def _to(k: Call, x: Array, y: Array, value: Array, of: int) -> Array:
-    """Sum a value of Out's shape to the shape of X (0) or Y (1)."""
+    """Sum a value of Out's shape down to the shape of X (0) or Y (1)."""
     return reduced(value, fit(k, x, y)[of].shape).reshape((x, y)[of].shape)
 
 

@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _focus(plane: Array) -> Array:
-    """Return ones at the largest elements of a matrix, one for each row and column until one of these is used up."""
+    """Return ones at the largest elements of a matrix, at most one per row and column, until either runs out."""
     rows, columns = plane.shape
     mask = np.zeros(plane.shape, bool)
     free_rows, free_columns = np.ones(rows, bool), np.ones(columns, bool)
@@ -26,7 +26,7 @@ def _focus(plane: Array) -> Array:
 
 @op("similarity_focus", "X", "Out", {"axis": 1, "indexes": []}, infer=same_as("X"), grad=False)
 def similarity_focus(k: Call, x: Array) -> Array:
-    """Out = 1 along `axis` where one of the slices `indexes` has a focus, else 0. On the host."""
+    """Out = 1 along `axis` where any of the slices `indexes` is marked, else 0. On the host."""
     values, axis = k.dev.download(x), k.attrs["axis"]
     out = np.zeros_like(values)
     for image, marks in zip(values, out):

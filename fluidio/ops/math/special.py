@@ -26,7 +26,7 @@ def _table() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     return values, 2 / math.sqrt(math.pi) * np.exp(-points * points)
 
 
-_FINE = 512  # entries per unit; then a parabola is exact enough for single precision
+_FINE = 512  # entries per unit: enough for a parabola to be exact in single precision
 
 
 @cache
@@ -38,11 +38,11 @@ def _parabolas() -> list[npt.NDArray[np.float32]]:
 
 
 def _in_single(x: Array) -> Array:
-    """Return the error function to single precision."""
+    """Return the error function in single precision."""
     d = np.clip(x, np.float32(-_LIMIT), np.float32(_LIMIT))
     nearest = d * np.float32(_FINE)
     np.rint(nearest, out=nearest)
-    with np.errstate(invalid="ignore"):  # where X is not a number, any entry will do
+    with np.errstate(invalid="ignore"):  # for NaN any entry will do
         places = nearest.astype(np.int32)
     places += int(_LIMIT) * _FINE
     nearest *= np.float32(1 / _FINE)
@@ -56,7 +56,7 @@ def _in_single(x: Array) -> Array:
 
 
 def erf(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
-    """Return the error function of every element, to the precision of doubles or of single numbers.
+    """Return the error function of every element, exact to double or single precision.
 
     A Taylor series around the nearest entry of a small table; on a GPU CuPy's own function.
     """

@@ -1,1 +1,1 @@
-"""Metrics computed inside a program."""
+"""Metrics computed inside the program."""

@@ -1,4 +1,4 @@
-"""Compare chunks (named entities, phrases) that tags mark, as CoNLL does."""
+"""Compare tagged chunks (named entities, phrases) as CoNLL does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
-# scheme -> number of tags for each type, and the numbers of begin, inside, end and single (-1: the scheme has none)
+# scheme -> number of tags for each type, and the tags for begin, inside, end and single (-1: none)
 _SCHEMES = {"IOB": (2, 0, 1, -1, -1), "IOE": (2, -1, 0, 1, -1), "IOBES": (4, 0, 1, 2, 3), "plain": (1, -1, -1, -1, -1)}
 
 
@@ -28,7 +28,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _chunks(ids: Array, offsets: Array, scheme: str, types: int) -> tuple[Array, Array, Array]:
-    """Return first row, last row and type of every chunk."""
+    """Return the first row, last row and type of every chunk."""
     count, begin, _inside, end, single = _SCHEMES[scheme]
     kind, tag = np.divmod(ids, count)
     other = kind >= types
@@ -39,7 +39,7 @@ def _chunks(ids: Array, offsets: Array, scheme: str, types: int) -> tuple[Array,
     after_end = np.isin(before_tag, [t for t in (end, single) if t >= 0])
     fresh = np.isin(tag, [t for t in (begin, single) if t >= 0])
     starts = ~other & (changed | fresh | after_end)
-    # A chunk ends before a row that starts another, before a row of none, and at the end of its sequence.
+    # A chunk ends before a row that starts another, before a row outside chunks, and at the end of its sequence.
     stops = np.ones(ids.size, bool)
     stops[:-1] = starts[1:] | other[1:] | first[1:]
     stops &= ~other
@@ -57,7 +57,7 @@ def _chunks(ids: Array, offsets: Array, scheme: str, types: int) -> tuple[Array,
     lod="kernel",
 )
 def chunk_eval(k: Call, inference: Array, label: Array, length: Array | None) -> KernelResult:
-    """Precision, Recall, F1-Score and the counts behind them."""
+    """Compute Precision, Recall, F1-Score and the counts behind them."""
     a = k.attrs
     guessed, truth = np.asarray(k.dev.download(inference)), np.asarray(k.dev.download(label))
     if length is not None:

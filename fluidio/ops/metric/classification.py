@@ -22,7 +22,7 @@ def _infer_accuracy(c: InferContext) -> None:
 
 @op("accuracy", "Out Indices Label", "Accuracy Correct Total", infer=_infer_accuracy, grad=False, lod="none")
 def accuracy(k: Call, out: Array, indices: Array, label: Array) -> tuple[Array, ...]:
-    """Accuracy = share of rows whose label is among the indices."""
+    """Accuracy = the fraction of rows whose label is among the indices."""
     xp = k.xp
     rows = indices.shape[0]
     correct = (indices[:, : out.shape[-1]] == label.reshape(-1, 1)).any(axis=-1).sum()
@@ -47,16 +47,16 @@ def _infer_auc(c: InferContext) -> None:
     lod="none",
 )
 def auc(k: Call, predict: Array, label: Array, pos: Array, neg: Array) -> tuple[Array, ...]:
-    """AUC = the area under the ROC curve of all batches so far, or of the last slide_steps ones.
+    """AUC = the area under the ROC curve of all batches so far, or of the last slide_steps batches.
 
-    The statistics count positives and negatives in each bucket of scores: with sliding, slide_steps rows of batches
-    in turn, their sum, and the number of batches; else one row.
+    The statistics count positives and negatives in each bucket of scores. With sliding, they are one row for each of
+    the last slide_steps batches, their sum, and the number of batches; without, one row.
     """
     buckets = k.attrs["num_thresholds"] + 1
     slides = k.attrs["slide_steps"]
     scores = k.dev.download(predict)[:, -1].astype(np.float64)
     if scores.size and not (scores.min() >= 0 and scores.max() <= 1):
-        raise EnforceNotMet(f"a prediction is {scores.min()} ... {scores.max()}: probabilities must be in [0, 1]")
+        raise EnforceNotMet(f"a prediction must be a probability from 0 to 1, got {scores.min()} ... {scores.max()}")
     place = (scores * k.attrs["num_thresholds"]).astype(np.int64)
     positive = k.dev.download(label).reshape(-1).astype(bool)
     new_pos = np.bincount(place[positive], minlength=buckets)
@@ -67,13 +67,13 @@ def auc(k: Call, predict: Array, label: Array, pos: Array, neg: Array) -> tuple[
 
 
 def _slide(stat: Array, new: Array, buckets: int, slides: int) -> tuple[Array, Array]:
-    """Return the statistics with the new batch, and the counts that matter now."""
+    """Return the statistics including the new batch, and the counts to use now."""
     flat = stat.reshape(-1).copy()
     if slides == 0:
         total = flat[:buckets] + new
-        return total.reshape(1, buckets), total  # Fluid: the variable takes this shape, whatever it held before
+        return total.reshape(1, buckets), total  # Fluid: the variable gets this shape, whatever it held before
     rows, count = flat[: (slides + 1) * buckets].reshape(slides + 1, buckets), flat[(slides + 1) * buckets :]
-    if not count.size:  # statistics without a count of batches: the oldest row is the first
+    if not count.size:  # without a count of batches, the first row is the oldest
         rows[:slides] = np.roll(rows[:slides], -1, axis=0)
     oldest = int(count[0]) % slides if count.size else slides - 1
     rows[slides] += new - rows[oldest]
@@ -108,11 +108,14 @@ def _infer_mean_iou(c: InferContext) -> None:
 def mean_iou(
     k: Call, predictions: Array, labels: Array, in_wrongs: Array, in_corrects: Array, in_means: Array
 ) -> tuple[Array, ...]:
-    """OutMeanIou = intersection over union, averaged over the classes that appear."""
+    """OutMeanIou = the intersection over union, averaged over the classes that occur."""
     xp, classes = k.xp, k.attrs["num_classes"]
     guess, truth = predictions.reshape(-1), labels.reshape(-1)
     if not k.dev.is_gpu and guess.size and max(guess.max(), truth.max()) >= classes:
-        raise EnforceNotMet(f"class {max(guess.max(), truth.max())} is out of range: num_classes is {classes}")
+        raise EnforceNotMet(
+            f"class {max(guess.max(), truth.max())} is out of range: num_classes is {classes}, so classes are "
+            f"0 ... {classes - 1}"
+        )
     right = guess == truth
     correct = xp.bincount(truth[right], minlength=classes)
     wrong = xp.bincount(guess[~right], minlength=classes) + xp.bincount(truth[~right], minlength=classes)

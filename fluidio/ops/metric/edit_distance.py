@@ -19,12 +19,12 @@ __all__ = ["distances"]
 
 
 def _infer_distance(c: InferContext) -> None:
-    c.set("Out", c.shape("Refs"), None, 0)  # Fluid: declared like the references
+    c.set("Out", c.shape("Refs"), None, 0)  # Fluid: declared like Refs
     c.set("SequenceNum", (1,), VarType.INT64, 0)
 
 
 def distances(guesses: list[Array], truths: list[Array]) -> Array:
-    """Return the Levenshtein distance of each pair: all tables grow together, a row for each token of the guesses."""
+    """Return the Levenshtein distance of each pair; all tables grow together, one row per token of the guesses."""
     lengths = np.array([guess.size for guess in guesses], np.int64)
     order = np.argsort(-lengths, kind="stable")
     lengths = lengths[order]
@@ -32,12 +32,12 @@ def distances(guesses: list[Array], truths: list[Array]) -> Array:
     steps = np.arange(others.shape[1] + 1)
     lines = np.tile(steps, (len(order), 1))
     for number in range(1, tokens.shape[1] + 1):
-        line = lines[: np.searchsorted(-lengths, -number, side="right")]  # guesses that are so long
+        line = lines[: np.searchsorted(-lengths, -number, side="right")]  # guesses of this length
         best = np.empty_like(line)
         best[:, 0] = number
         unlike = others[: len(line)] != tokens[: len(line), number - 1, None]
         best[:, 1:] = np.minimum(line[:, :-1] + unlike, line[:, 1:] + 1)
-        # Insertions run along the row: best[j] = min over i <= j of best[i] + (j - i).
+        # Insertions along the row: best[j] = min over i <= j of best[i] + (j - i).
         line[...] = np.minimum.accumulate(best - steps, axis=1) + steps
     found = np.empty(len(order), np.int64)
     found[order] = lines[np.arange(len(order)), [truths[i].size for i in order.tolist()]]
@@ -61,7 +61,7 @@ def _padded(rows: list[Array]) -> Array:
     lod="kernel",
 )
 def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_lengths: Any) -> Any:
-    """Out = the number of edits between each guess and its reference, divided by the reference's length if asked."""
+    """Out = the number of edits between each guess and its reference, optionally divided by the reference's length."""
     sides = []
     for slot, value, lengths in (("Hyps", guesses, guess_lengths), ("Refs", truths, truth_lengths)):
         host = np.asarray(k.dev.download(value))
@@ -74,11 +74,13 @@ def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_
             flat = host.reshape(-1)
             sides.append([flat[a:b] for a, b in itertools.pairwise(offsets)])
     if len(sides[0]) != len(sides[1]):
-        raise EnforceNotMet(f"Hyps holds {len(sides[0])} sequences, but Refs {len(sides[1])}")
+        raise EnforceNotMet(f"Hyps holds {len(sides[0])} sequences, but Refs holds {len(sides[1])}")
     out = distances(*sides).astype(np.float32)
     if k.attrs["normalized"]:
         sizes = np.array([truth.size for truth in sides[1]])
         if (sizes == 0).any():
-            raise EnforceNotMet(f"Refs sequence {int(np.argmin(sizes))} is empty: a distance cannot be normalized by 0")
+            raise EnforceNotMet(
+                f"sequence {int(np.argmin(sizes))} of Refs is empty, so its distance cannot be divided by its length"
+            )
         out /= sizes
     return k.dev.upload(np.array([len(sides[0])], np.int64)), k.dev.upload(out.astype(np.float32).reshape(-1, 1))

@@ -23,7 +23,7 @@ def _infer_pairs(c: InferContext) -> None:
     "positive_negative_pair",
     "Score Label QueryID AccumulatePositivePair? AccumulateNegativePair? AccumulateNeutralPair? Weight?",
     "PositivePair NegativePair NeutralPair",
-    {"column": 0},  # Fluid: the default is said to be -1, and is not
+    {"column": 0},  # Fluid: documented as -1, but it is not
     infer=_infer_pairs,
     grad=False,
     lod="none",
@@ -38,7 +38,7 @@ def positive_negative_pair(
     neutral: Array,
     weight: Array | None,
 ) -> KernelResult:
-    """Count the pairs of one query with different labels that the scores order right, wrong or not at all."""
+    """Count the pairs with different labels within a query whose scores are ordered right, wrong, or equal."""
     s, y, q = (k.dev.download(v) for v in (score, label, query))
     value, y, q = s[:, k.attrs["column"]], y.reshape(-1), q.reshape(-1)
     w = np.ones(y.size, s.dtype) if weight is None else k.dev.download(weight).reshape(-1)
@@ -47,7 +47,7 @@ def positive_negative_pair(
     i, j = i[counted], j[counted]
     share = (w[i] + w[j]) * s.dtype.type(0.5)
     same, ordered = value[i] == value[j], (value[i] - value[j]) * (y[i] - y[j]) > 0
-    # Fluid: a tie counts as neutral, and as wrong, too.
+    # Fluid: a tie counts as both neutral and wrong.
     found = (share[ordered].sum(), share[~ordered].sum(), share[same].sum())
     before = [0 if v is None else k.dev.download(v).reshape(-1)[0] for v in (positive, negative, neutral)]
     return tuple(k.dev.upload(np.array([n + b], s.dtype)) for n, b in zip(found, before))
@@ -70,7 +70,7 @@ def _f1(precision: Array, recall: Array) -> Any:
 
 
 def _metrics(states: Any) -> Array:
-    """Return precision, recall and F1 averaged over classes, and of the sums over classes."""
+    """Return precision, recall and F1: averaged over classes, and of the sums over classes."""
     tp, fp, _, fn = states.T
     precision, recall = _ratio(tp, fp).mean(), _ratio(tp, fn).mean()
     all_precision, all_recall = _ratio(tp.sum(), fp.sum()), _ratio(tp.sum(), fn.sum())
@@ -90,7 +90,7 @@ def _metrics(states: Any) -> Array:
 def precision_recall(
     k: Call, probs: Array, indices: Array, labels: Array, weights: Array | None, before: Array | None
 ) -> KernelResult:
-    """Precision, recall and F1 of a batch and since the start; the states are TP, FP, TN, FN of each class."""
+    """Compute precision, recall and F1 of a batch and since the start; states are TP, FP, TN, FN of each class."""
     guess, truth = (k.dev.download(v).reshape(-1) for v in (indices, labels))
     dtype = k.dev.download(probs).dtype
     w = np.ones(guess.size, dtype) if weights is None else k.dev.download(weights).reshape(-1)

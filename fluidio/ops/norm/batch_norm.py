@@ -41,11 +41,12 @@ _GRAD_OUTPUTS = "X@GRAD Scale@GRAD Bias@GRAD"
 
 def infer_batch_norm(c: InferContext) -> None:
     shape = c.shape("X")
-    c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, it has shape {list(shape)}")
+    c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, its shape is {list(shape)}")
     channels = shape[-1] if c.attrs["data_layout"] == "NHWC" else shape[1]
     for slot in ("Scale", "Bias", "Mean", "Variance"):
         have = c.shape(slot)
-        c.check(have == (channels,) or channels < 0, f"{slot} has shape {list(have)}, X has {channels} channels")
+        open_ended = channels < 0 or have == (-1,)
+        c.check(open_ended or have == (channels,), f"{slot} has shape {list(have)}, but X has {channels} channels")
         if slot in ("Mean", "Variance"):
             c.set(f"{slot}Out", have, c.dtype(slot))
             c.set(f"Saved{slot}", have, c.dtype(slot))
@@ -53,7 +54,7 @@ def infer_batch_norm(c: InferContext) -> None:
 
 
 def statistics_if_global(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Return the gradient op: it reads the moving statistics only where they count in training, as Fluid's does."""
+    """Return the gradient op, which reads the moving statistics only if training uses them, as in Fluid."""
     ops = default_grad_maker(forward, no_grad)
     if not forward.attrs.get("use_global_stats"):
         for made in ops:
@@ -90,7 +91,7 @@ class _Layout:
         return channels.reshape(self.wide)
 
     def mean(self, *sums: Any) -> list[Any]:
-        """Return sums by channel divided by the number of elements: of this trainer, or of all in sync_batch_norm."""
+        """Return sums by channel divided by the number of elements (of all trainers, for sync_batch_norm)."""
         if not self._k.op.type.startswith("sync_"):
             return [total / self.count for total in sums]
         *everyones, count = sum_over_trainers(self._k, [*sums, self.xp.full(1, self.count, sums[0].dtype)])
@@ -98,7 +99,7 @@ class _Layout:
 
 
 def _is_fast(k: Call, *arrays: Any) -> bool:
-    """Return whether the C does this one: channels first, no other trainer's statistics."""
+    """Return whether the C code can do this one: channels first, no other trainer's statistics."""
     return (
         k.op.type in ("batch_norm", "batch_norm_grad")
         and arrays[0].ndim > 2
@@ -109,13 +110,13 @@ def _is_fast(k: Call, *arrays: Any) -> bool:
 
 
 def _is_moving(k: Call) -> bool:
-    """Return whether the moving statistics count, and not those of the batch."""
+    """Return whether to use the moving statistics rather than the batch's."""
     a = k.attrs
     return bool(a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"]))
 
 
 def _is_single(k: Call, x: Array) -> bool:
-    """Return whether each channel has one element only: Fluid passes them on as they are."""
+    """Return whether each channel has only one element, which Fluid passes on unchanged."""
     return k.op.type in ("batch_norm", "batch_norm_grad") and _Layout(k, x).count == 1
 
 
@@ -136,7 +137,7 @@ def fast_norm(
     added: Array | None = None,
     relu: bool = False,
 ) -> Any:
-    """Return what `batch_norm` returns, by the C, plus something and through ReLU if asked for; None if that cannot."""
+    """Return what `batch_norm` returns, computed in C, with an optional sum and ReLU; None if the C code cannot."""
     more = () if added is None else (added,)
     if _is_moving(k) or not _is_fast(k, x, scale, bias, *more) or any(a.shape != x.shape for a in more):
         return None
@@ -152,7 +153,7 @@ def fast_norm(
 def batch_norm(
     k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum_tensor: Array
 ) -> KernelResult:
-    """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
+    """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, with the batch's or the moving statistics.
 
     SavedVariance holds 1 / sqrt(variance + epsilon).
     """
@@ -193,7 +194,7 @@ def fast_grad(
     dy: Array,
     out: Array | None = None,
 ) -> Any:
-    """Return what `batch_norm_grad` returns, by the C; with `out`, through the ReLU that made it. None: it cannot."""
+    """Return what `batch_norm_grad` returns, computed in C, or None; `out` is the result of a ReLU to pass first."""
     moving = _is_moving(k)
     if moving and mean is not None:
         saved_mean, saved_inverse = mean, 1 / k.xp.sqrt(variance + k.attrs["epsilon"])

@@ -1,4 +1,4 @@
-"""inplace_abn: batch normalisation and activation over their own input."""
+"""inplace_abn: batch normalisation and activation that overwrite their input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _activated(k: Call, y: Array) -> Array:
 
 
 def _before(k: Call, y: Array, dy: Array) -> tuple[Array, Array]:
-    """Return the value before the activation and the gradient there."""
+    """Return the value before the activation, and its gradient."""
     kind, alpha = k.attrs["activation"], y.dtype.type(k.attrs["alpha"])
     if kind == "leaky_relu":
         return k.xp.where(y > 0, y, y / alpha), k.xp.where(y > 0, dy, dy * alpha)
@@ -50,7 +50,7 @@ def _before(k: Call, y: Array, dy: Array) -> tuple[Array, Array]:
 def inplace_abn(
     k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum: Array
 ) -> KernelResult:
-    """Y = the activation of a batch norm of X, in the place of X."""
+    """Y = the activation of a batch norm of X, overwriting X."""
     y, *rest = batch_norm(k, x, scale, bias, mean, variance, momentum)
     return (_activated(k, y), *rest)
 

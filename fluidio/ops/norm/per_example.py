@@ -28,7 +28,7 @@ def _standardise(xp: ArrayLibrary | ModuleType, rows: Array, epsilon: float) -> 
 
 
 def _standardise_grad(xp: ArrayLibrary | ModuleType, normal: Array, inverse: Array, d: Array) -> Array:
-    """Return the gradient of `_standardise` from its output and the gradient of that."""
+    """Return the gradient of `_standardise`, given its output and the output's gradient."""
     dx = d - d.mean(axis=-1, keepdims=True)
     dx -= normal * (xp.einsum("...i,...i->...", d, normal)[..., None] / d.shape[-1])
     dx *= inverse
@@ -37,13 +37,18 @@ def _standardise_grad(xp: ArrayLibrary | ModuleType, normal: Array, inverse: Arr
 
 def _infer_layer_norm(c: InferContext) -> None:
     shape, begin = c.shape("X"), c.attrs["begin_norm_axis"]
-    c.check(0 < begin < len(shape), f"begin_norm_axis is {begin}, X has {len(shape)} dims")
+    c.check(
+        0 < begin < len(shape),
+        f"X has {len(shape)} dims, so begin_norm_axis must lie in 1 ... {len(shape) - 1}, got {begin}",
+    )
     width = math.prod(shape[begin:]) if all(d >= 0 for d in shape[begin:]) else -1
-    rows = max(math.prod(shape[:begin]), -1)  # Fluid: two open dims, -1 times -1, make a known one
+    rows = max(math.prod(shape[:begin]), -1)  # Fluid: two unknown dims, -1 times -1, make a known one
     for slot in ("Scale", "Bias"):
         if c.has(slot):
+            size = math.prod(c.shape(slot))
             c.check(
-                width < 0 or math.prod(c.shape(slot)) == width, f"{slot} has shape {list(c.shape(slot))}, rows {width}"
+                width < 0 or size in (width, -1),
+                f"{slot} must have {width} elements, its shape is {list(c.shape(slot))}",
             )
     c.same("Y", "X")
     c.set("Mean", (rows,), c.dtype("X"))
@@ -128,11 +133,41 @@ def _wide(scale: Array, ndim: int) -> Array:
 def _infer_group_norm(c: InferContext) -> None:
     shape, groups = c.shape("X"), c.attrs["groups"]
     channels = shape[-1] if c.attrs["data_layout"] == "NHWC" else shape[1]
-    c.check(0 < groups <= channels or channels < 0, f"groups is {groups}, X has {channels} channels")
-    c.check(channels < 0 or channels % groups == 0, f"{channels} channels do not divide into {groups} groups")
+    c.check(
+        0 < groups <= channels or channels < 0,
+        f"X has {channels} channels, so groups must lie in 1 ... {channels}, got {groups}",
+    )
+    fits = channels < 0 or -(-channels // -(-channels // groups)) == groups
+    c.check(fits, f"{channels} channels cannot be divided into {groups} groups")
     c.same("Y", "X")
     c.set("Mean", (shape[0], groups), c.dtype("X"))
     c.set("Variance", (shape[0], groups), c.dtype("X"))
+
+
+def _divisions(channels: int, groups: int) -> list[tuple[slice, slice]]:
+    """Return channels and groups of equal size: all, or the last group apart, as it may be smaller."""
+    size = -(-channels // groups)
+    even = channels // size
+    if even == groups:
+        return [(slice(None), slice(None))]
+    return [(slice(even * size), slice(even)), (slice(even * size, None), slice(even, None))]
+
+
+def _by_group(k: Call, first: Array) -> list[Array]:
+    """Return [example, group, elements] of an array with its channels at axis 1, one for each division."""
+    groups = k.attrs["groups"]
+    found = []
+    for channels, chosen in _divisions(first.shape[1], groups):
+        rows = first[:, channels]
+        found.append(rows.reshape(first.shape[0], len(range(groups)[chosen]), -1))
+    return found
+
+
+def _joined(k: Call, parts: list[Array], shape: tuple[int, ...]) -> Array:
+    """Return what `_by_group` has taken apart."""
+    if len(parts) == 1:
+        return parts[0].reshape(shape)
+    return k.xp.concatenate([part.reshape(shape[0], -1, *shape[2:]) for part in parts], axis=1)
 
 
 @op(
@@ -146,14 +181,14 @@ def _infer_group_norm(c: InferContext) -> None:
 def group_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tuple[Array, ...]:
     """Y = each group of channels of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
     first = _channels_first(k, x)
-    rows = first.reshape(x.shape[0], k.attrs["groups"], -1)
-    out, mean, variance, _ = _standardise(k.xp, rows, k.attrs["epsilon"])
-    out = out.reshape(first.shape)
+    parts = [_standardise(k.xp, rows, k.attrs["epsilon"]) for rows in _by_group(k, first)]
+    out = _joined(k, [part[0] for part in parts], first.shape)
     if scale is not None:
         out *= _wide(scale, x.ndim)
     if bias is not None:
         out += _wide(bias, x.ndim)
-    return _channels_back(k, out), mean[..., 0], variance[..., 0]
+    shape = (x.shape[0], k.attrs["groups"])
+    return _channels_back(k, out), *(_joined(k, [part[i] for part in parts], shape) for i in (1, 2))
 
 
 def _sums_by_channel(array: Array) -> Array:
@@ -161,7 +196,7 @@ def _sums_by_channel(array: Array) -> Array:
 
 
 def _normal_from_result(k: Call, y: Array, scale: Array | None, bias: Array | None) -> Array:
-    """Return what Y was before Scale and Bias; a channel with Scale 0 counts as the mean."""
+    """Return Y before Scale and Bias; a channel with Scale 0 is treated as the mean."""
     normal = _channels_first(k, y)
     if bias is not None:
         normal = normal - _wide(bias, y.ndim)
@@ -176,24 +211,27 @@ def _normal_from_result(k: Call, y: Array, scale: Array | None, bias: Array | No
 def group_norm_grad(
     k: Call, x: Array | None, scale: Array | None, bias: Array, mean: Array | None, variance: Array, y: Array, dy: Array
 ) -> KernelResult:
-    inverse = 1 / k.xp.sqrt(variance[..., None] + k.attrs["epsilon"])
     d = _channels_first(k, dy)
-    if x is None or mean is None:  # Fluid: its gradient op has the result only
-        normal = _normal_from_result(k, y, scale, bias).reshape(*variance.shape, -1)
+    chosen = [groups for _, groups in _divisions(d.shape[1], k.attrs["groups"])]
+    inverses = [1 / k.xp.sqrt(variance[:, groups, None] + k.attrs["epsilon"]) for groups in chosen]
+    if x is None or mean is None:  # Fluid: its gradient op reads only the result
+        normals = _by_group(k, _normal_from_result(k, y, scale, bias))
     else:
-        normal = (_channels_first(k, x).reshape(*variance.shape, -1) - mean[..., None]) * inverse
-    dscale = _sums_by_channel(d * normal.reshape(d.shape)) if k.wants("Scale@GRAD") else None
+        rows = _by_group(k, _channels_first(k, x))
+        normals = [(row - mean[:, groups, None]) * part for row, groups, part in zip(rows, chosen, inverses)]
+    dscale = _sums_by_channel(d * _joined(k, normals, d.shape)) if k.wants("Scale@GRAD") else None
     dbias = _sums_by_channel(d) if k.wants("Bias@GRAD") else None
     if not k.wants("X@GRAD"):
         return None, dscale, dbias
     if scale is None:
         _tell_of_missing_scale()
-        spread = (d.reshape(normal.shape) * normal).mean(axis=-1, keepdims=True)
-        dx = (d.reshape(normal.shape) - normal * spread) * inverse
-        return _channels_back(k, dx.reshape(d.shape)), dscale, dbias
-    d = d * _wide(scale, y.ndim)
-    dx = _standardise_grad(k.xp, normal, inverse, d.reshape(normal.shape)).reshape(d.shape)
-    return _channels_back(k, dx), dscale, dbias
+        means = [(part * normal).mean(axis=-1, keepdims=True) for part, normal in zip(_by_group(k, d), normals)]
+        sums = zip(_by_group(k, d), normals, means, inverses)
+        dx = [(part - normal * spread) * inverse for part, normal, spread, inverse in sums]
+    else:
+        scaled = _by_group(k, d * _wide(scale, y.ndim))
+        dx = [_standardise_grad(k.xp, n, inverse, part) for n, inverse, part in zip(normals, inverses, scaled)]
+    return _channels_back(k, _joined(k, dx, d.shape)), dscale, dbias
 
 
 _warned = False
@@ -204,15 +242,15 @@ def _tell_of_missing_scale() -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            "group_norm without a scale: the gradient of Fluid 1.8.5 leaves out the mean, and so does fluidio, for the "
-            "same losses; param_attr=fluid.ParamAttr(trainable=False) gives a scale of ones and the right gradient",
+            "group_norm without a scale: like Fluid 1.8.5, fluidio leaves the mean out of the gradient; "
+            "param_attr=fluid.ParamAttr(trainable=False) gives a scale of ones and the right gradient",
             stacklevel=2,
         )
 
 
 def _infer_instance_norm(c: InferContext) -> None:
     shape = c.shape("X")
-    c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, it has shape {list(shape)}")
+    c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, its shape is {list(shape)}")
     pairs = shape[0] * shape[1] if shape[0] >= 0 else -1
     c.same("Y", "X")
     c.set("SavedMean", (pairs,), c.dtype("X"))

@@ -1,7 +1,7 @@
-"""Second derivatives of normalisation: instance_norm as in 1.8.5, layer_norm and batch_norm where all are asked for.
+"""Second derivatives of normalisation: instance_norm as in 1.8.5; layer_norm and batch_norm if all are requested.
 
-With x' = (x - mean) s and P(v) = v - m(v) - x' m(v x'), m the mean over what is normalised together, the gradient of
-the normalised numbers is dx = s P(u) for what arrives, u. Of L = <v, dx> this gives
+With x' = (x - mean) s and P(v) = v - m(v) - x' m(v x'), where m is the mean over jointly normalised elements, the
+gradient of the normalised numbers is dx = s P(u) for an incoming gradient u. For L = <v, dx> this gives
     dL/du = s P(v),    dL/dx = -s^2 (x' m(v P(u)) + m(u x') P(v) + m(v x') P(u)).
 """
 
@@ -50,9 +50,9 @@ def _gradients(
     ddscale: Array | None,
     others: tuple[int, ...],
 ) -> tuple[Array, ...]:
-    """Return the gradients of X, Scale (before it is summed over `others`) and of what arrives at Y.
+    """Return the gradients of X, of Scale (before summing over `others`) and of the gradient of Y.
 
-    Scale, and the gradients that arrive at it and the shift, are broadcast against X.
+    Scale, and the incoming gradients of scale and shift, are broadcast against X.
     """
     v = n.xp.zeros_like(dy) if ddx is None else ddx
     u = dy * scale

@@ -1,4 +1,4 @@
-"""Lengths of vectors and what divides by them: norm, clip_by_norm, lrn, spectral_norm, data_norm."""
+"""Norms of vectors and ops that divide by them: norm, clip_by_norm, lrn, spectral_norm, data_norm."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def norm_grad(k: Call, x: Array, length: Array, dout: Array) -> Array:
 
 @op("clip_by_norm", "X", "Out", {"max_norm": 1.0}, infer=same_as("X"), grad=False)
 def clip_by_norm(k: Call, x: Array) -> KernelResult:
-    """Out = X scaled down to the length max_norm if it is longer.
+    """Out = X scaled down to the norm max_norm if its norm is larger.
 
-    Fluid: no gradient passes through it.
+    Fluid: no gradient passes.
     """
     if isinstance(x, SelectedRows):
         rows, values = x.merged(k.xp)
@@ -53,7 +53,7 @@ def _clipped(k: Call, x: Array) -> Array:
 
 
 def _window_sums(xp: ArrayLibrary | ModuleType, x: Array, n: int) -> Array:
-    """Return for each channel (axis 1) the sum over its n neighbours, itself in the middle."""
+    """Return the sum over n neighbouring channels (axis 1), centred on each."""
     before = (n - 1) // 2
     padded = xp.pad(x, [(0, 0), (before, n - 1 - before)] + [(0, 0)] * (x.ndim - 2))
     total = padded[:, : x.shape[1]].copy()
@@ -71,7 +71,7 @@ def _last(k: Call, x: Array) -> Array:
 
 
 def _infer_lrn(c: InferContext) -> None:
-    c.check(c.attrs["n"] % 2, f"n must be odd, it is {c.attrs['n']}")
+    c.check(c.attrs["n"] % 2, f"n must be odd, got {c.attrs['n']}")
     same_as("X", "Out", "MidOut")(c)
 
 
@@ -94,7 +94,7 @@ def lrn(k: Call, x: Array) -> tuple[Array, Array]:
 @gradient("lrn", "X Out MidOut Out@GRAD", "X@GRAD")
 def lrn_grad(k: Call, x: Array, out: Array, mid: Array, dout: Array) -> Array:
     a = k.attrs
-    shared = _first(k, dout * out / mid)[:, ::-1]  # neighbours seen from the other side
+    shared = _first(k, dout * out / mid)[:, ::-1]  # the same neighbours, mirrored
     spread = _last(k, _window_sums(k.xp, shared, a["n"])[:, ::-1])
     return dout * mid ** -a["beta"] - 2 * a["alpha"] * a["beta"] * x * spread
 
@@ -106,7 +106,7 @@ def _infer_spectral(c: InferContext) -> None:
 def _iterate(k: Call, matrix: Array, u: Array, v: Array) -> tuple[Array, Array]:
     """Return u and v after power_iters steps of the power method.
 
-    Fluid: they are not kept, every run starts from the parameters.
+    Fluid: they are not stored; every run starts from the parameters.
     """
     eps = k.attrs["eps"]
     for _ in range(k.attrs["power_iters"]):
@@ -123,7 +123,7 @@ def _as_matrix(k: Call, weight: Array) -> Array:
 
 @op("spectral_norm", "Weight U V", "Out", {"dim": 0, "power_iters": 1, "eps": 1e-12}, infer=_infer_spectral, grad=True)
 def spectral_norm(k: Call, weight: Array, u: Array, v: Array) -> Array:
-    """Out = Weight / sigma, sigma its largest singular value as the power method sees it."""
+    """Out = Weight / sigma, where sigma is its largest singular value, estimated by the power method."""
     matrix = _as_matrix(k, weight)
     u, v = _iterate(k, matrix, u, v)
     return weight / (u @ matrix @ v)
@@ -134,7 +134,7 @@ def spectral_norm_grad(k: Call, weight: Array, u: Array, v: Array, dout: Array) 
     matrix = _as_matrix(k, weight)
     u, v = _iterate(k, matrix, u, v)
     sigma = u @ matrix @ v
-    # Fluid: element by element with the sum of Out, not the sum of Out times its gradient as it should be.
+    # Fluid: element by element with the sum of Out, where the sum of Out times its gradient would be right.
     dmatrix = _as_matrix(k, dout) * (1 - u[:, None] * v[None, :] * (matrix.sum() / sigma)) / sigma
     moved = k.xp.moveaxis(weight, k.attrs["dim"], 0).shape
     return k.xp.moveaxis(dmatrix.reshape(moved), 0, k.attrs["dim"])
@@ -162,9 +162,9 @@ def _infer_data_norm(c: InferContext) -> None:
     grad=True,
 )
 def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, squares: Any) -> Any:
-    """Y = (X - mean) scale by running sums: mean = sum / size, scale = sqrt(size / square sum).
+    """Y = (X - mean) scale from running sums: mean = sum / size, scale = sqrt(size / square sum).
 
-    Then times scale_w plus bias, where they are given; zero in slots of `slot_dim` columns that begin with zero.
+    Then times scale_w plus bias, if given; zero in slots of `slot_dim` columns that begin with zero.
     """
     means, scales = total / size, k.xp.sqrt(size / squares)
     normal = (x - means) * scales
@@ -185,9 +185,9 @@ def _shown(k: Call, x: Array) -> Array:
     "X@GRAD scale_w@GRAD bias@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD",
 )
 def data_norm_grad(k: Call, x: Array, scale_w: Array | None, means: Array, scales: Array, dy: Array) -> KernelResult:
-    """Fluid: what stands in for the gradients of the sums is what the batch adds to them.
+    """Fluid: the gradients of the sums are replaced by what the batch adds to the sums.
 
-    With slots it is the mean over the rows that have the slot.
+    With slots, it is the mean over the rows that have the slot.
     """
     rows = x.shape[0]
     centred = x - means

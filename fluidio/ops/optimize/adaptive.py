@@ -24,7 +24,7 @@ __all__: list[str] = []
     lod="none",
 )
 def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> tuple[Array, Array]:
-    """m += g g; p -= lr g / (sqrt(m) + eps); sparse gradients touch their rows only."""
+    """m += g g; p -= lr g / (sqrt(m) + eps); sparse gradients change only their rows."""
     epsilon = k.attrs["epsilon"]
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
@@ -71,10 +71,10 @@ def decayed_adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Arr
     lod="none",
 )
 def adadelta(k: Call, param: Array, grad: Array, mean_grad: Array, mean_update: Array) -> tuple[Array, ...]:
-    """Scale the gradient by the ratio of the running root means of updates and gradients; there is no rate.
+    """Scale the gradient by the ratio of the running root mean squares of updates and gradients; there is no rate.
 
-    Fluid: the mean of the updates is carried on first, and the parameter moves by the new one; by the old one where the
-    new mean goes to another variable.
+    Fluid: the mean of the updates is updated first, and the parameter moves by the new mean, or by the old one if the
+    new one is written to another variable.
     """
     grad, rho, epsilon = dense(k, grad), single(k.attrs["rho"]), k.attrs["epsilon"]
     mean_grad *= rho
@@ -101,7 +101,7 @@ def adadelta(k: Call, param: Array, grad: Array, mean_grad: Array, mean_update: 
 def rmsprop(
     k: Call, param: Array, square: Array, mean: Array, rate: Array, grad: Array, moment: Array
 ) -> tuple[Array, ...]:
-    """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; centred: ms less the mean."""
+    """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; if centred, ms less the mean."""
     a, grad = k.attrs, searched(k, grad)
     decay = single(a["decay"])
     square *= decay
@@ -127,7 +127,7 @@ def rmsprop(
     lod="none",
 )
 def ftrl(k: Call, param: Array, squared: Array, linear: Array, grad: Array, rate: Array) -> tuple[Array, ...]:
-    """Follow the regularised leader; sparse gradients touch their rows only."""
+    """Follow the regularised leader; sparse gradients change only their rows."""
     if not isinstance(grad, SelectedRows):
         return _ftrl(k, param, squared, linear, grad, rate)
     rows, values = grad.merged(k.xp)
@@ -149,7 +149,7 @@ def _ftrl(k: Call, param: Array, squared: Array, linear: Array, grad: Array, rat
 
 
 _STATE = ("sum_1", "sum_2", "sum_3", "num_accumulates", "old_num_accumulates", "num_updates")
-_MOVE_EVERY = 16384  # Fluid: sum_1 is emptied into sum_2 so that small addends are not lost
+_MOVE_EVERY = 16384  # Fluid: sum_1 is added to sum_2 now and then so that small addends are not lost
 
 
 @op(
@@ -173,7 +173,7 @@ def average_accumulates(
     if done % _MOVE_EVERY == 0:
         sum_2 += sum_1
         sum_1[...] = 0
-    window = min(a["max_average_window"], int(done * a["average_window"]))  # Fluid: whole steps
+    window = min(a["max_average_window"], int(done * a["average_window"]))  # Fluid: an integer
     if held >= a["min_average_window"] and held >= window:
         k.xp.add(sum_1, sum_2, out=sum_3)
         sum_1[...] = 0

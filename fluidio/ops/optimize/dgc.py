@@ -1,4 +1,4 @@
-"""dgc_momentum: an update that is Momentum's until gradients are compressed, and SGD's from then on."""
+"""dgc_momentum: Momentum until gradients are compressed, then SGD."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _infer(c: InferContext) -> None:
 def dgc_momentum(
     k: Call, param: Array, grad: Array, velocity: Array, rate: Array, step: Array, ranks: Array
 ) -> KernelResult:
-    """Grad_out = Grad / nranks; Grad updates Param: by Momentum before `rampup_begin_step`, by SGD from then on."""
+    """Grad_out = Grad / nranks; Grad updates Param by Momentum before `rampup_begin_step`, by SGD from then on."""
     begin = int(k.attrs["rampup_begin_step"])
     if begin < 0:
         return param, velocity, grad
     share = grad / grad.dtype.type(k.dev.download(ranks).reshape(-1)[0])
-    # Fluid: the update reads Grad, so it sees the share where both are one variable, as DGCMomentumOptimizer has it.
+    # Fluid: the update reads Grad, so it sees the quotient if both are one variable, as in DGCMomentumOptimizer.
     used = share if k.outs["Grad_out"] == k.ins["Grad"] else grad
     if int(k.dev.download(step).reshape(-1)[0]) < begin:
         return (*momentum(k, param, used, velocity, rate), share)

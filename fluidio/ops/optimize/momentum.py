@@ -1,4 +1,4 @@
-"""Update ops of SGD, Momentum and Adam's family: parameters and accumulators are changed in place."""
+"""Update ops of SGD, Momentum and the Adam family: parameters and accumulators change in place."""
 
 from __future__ import annotations
 
@@ -19,25 +19,32 @@ from fluidio.tensor.array import Array, ArrayLibrary
 __all__ = ["dense", "single"]
 
 
+_SMALL = 1 << 14
+"""Elements below which memory for a product costs less than keeping some."""
+
+
 def single(value: float) -> float:
-    """Return an attribute as Fluid stores it: rounded to float32, so that 1 - beta is the same."""
+    """Return an attribute as Fluid stores it: rounded to float32, so that 1 - beta is identical."""
     return float(np.float32(value))
 
 
 def dense(k: Call, grad: Array) -> Array:
-    """Return a gradient as a whole matrix; rows that a sparse one leaves out are zeros."""
+    """Return a gradient as a dense matrix; rows missing from a sparse one are zeros."""
     return grad.to_dense(k.xp) if isinstance(grad, SelectedRows) else grad
 
 
 @op("sgd", "Param LearningRate Grad", "ParamOut", infer=updated, grad=False, lod="none")
 def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
-    """ParamOut = Param - lr Grad; sparse gradients touch their rows only."""
+    """ParamOut = Param - lr Grad; sparse gradients change only their rows."""
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
         if isinstance(param, SelectedRows):  # a table that holds only some of its rows
             param.value[param.positions(rows, k.xp)] -= rate * values
         else:
             param[rows] -= rate * values
+        return param
+    if grad.size < _SMALL and grad.dtype == rate.dtype:
+        param -= grad * rate
         return param
 
     def update(step: Array, p: Array, g: Array) -> None:
@@ -105,7 +112,7 @@ def lars_momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Arr
     return param, velocity
 
 
-_TINY = 1e-38  # keeps a division defined whose result is discarded
+_TINY = 1e-38  # avoids a division by zero whose result is discarded
 
 
 def _norm(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
@@ -122,7 +129,7 @@ def _norm(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     lod="none",
 )
 def dpsgd(k: Call, param: Array, grad: Array, rate: Array) -> Array:
-    """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma added to it all."""
+    """SGD on a gradient clipped to norm `clip`, plus one normal random number of deviation sigma for all elements."""
     a = k.attrs
     noise = _polar_normal(a["seed"] or random_engine.os_seed()) * a["sigma"]
     factor = k.xp.maximum(_norm(k.xp, grad) / a["clip"], 1.0)
@@ -131,7 +138,7 @@ def dpsgd(k: Call, param: Array, grad: Array, rate: Array) -> Array:
 
 
 def _polar_normal(seed: int) -> float:
-    """Return the first normal number of a fresh engine, drawn by Marsaglia's polar method."""
+    """Return the first normal number of a new engine, drawn with Marsaglia's polar method."""
     skip = 0
     while True:
         x, y = (2 * random_engine.canonical(seed, 2, skip=skip) - 1).tolist()
@@ -162,7 +169,7 @@ def adam(
     beta1: Array | None,
     beta2: Array | None,
 ) -> KernelResult:
-    """Adam with the bias correction in the rate; the beta powers are updated here if the op has their outputs."""
+    """Adam with bias correction in the rate; updates the beta powers if the op outputs them."""
     if no_rows(grad):
         return (param, m1, m2, pow1, pow2) if k.wants("Beta1PowOut") else (param, m1, m2, None, None)
     a, xp = k.attrs, k.xp
@@ -206,14 +213,14 @@ def adam(
 
 def _corrected_rate(k: Call, rate: Array, pow1: Array, pow2: Array) -> Array:
     if not k.dev.is_gpu and rate.size == pow1.size == pow2.size == 1:
-        rate, pow1, pow2 = (a.reshape(-1)[0] for a in (rate, pow1, pow2))  # scalars: faster than arrays of one
+        rate, pow1, pow2 = (a.reshape(-1)[0] for a in (rate, pow1, pow2))  # scalars are faster than one-element arrays
     return rate * k.xp.sqrt(1 - pow2) / (1 - pow1)
 
 
 def _update_moments(
     xp: ArrayLibrary | ModuleType, step: Array, grad: Array, m1: Array, m2: Array, b1: float, b2: float
 ) -> None:
-    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g, in this order, with work memory of the gradient's shape."""
+    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g, in this order; `work` has the gradient's shape."""
     m1 *= b1
     xp.multiply(grad, 1 - b1, out=step)
     m1 += step

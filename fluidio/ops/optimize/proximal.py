@@ -19,7 +19,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _shrunk(k: Call, value: Array, rate: Array) -> Array:
-    """Return the point that l1 and l2 pull the value to, at a rate."""
+    """Return the value shrunk by l1 and l2 at a rate."""
     l1, l2 = value.dtype.type(k.attrs["l1"]), value.dtype.type(k.attrs["l2"])
     size = k.xp.abs(value)
     if l1 > 0:
@@ -29,14 +29,14 @@ def _shrunk(k: Call, value: Array, rate: Array) -> Array:
 
 @op("proximal_gd", "Param Grad LearningRate", "ParamOut", _ATTRS, infer=_infer, grad=False)
 def proximal_gd(k: Call, param: Array, grad: Array, rate: Array) -> Array:
-    """ParamOut = a step of gradient descent, pulled towards 0 by l1 and l2."""
+    """ParamOut = a step of gradient descent, shrunk by l1 and l2."""
     step = rate.reshape(-1)[0]
     return _shrunk(k, param - step * grad, step)
 
 
 @op("proximal_adagrad", "Param Moment Grad LearningRate", "ParamOut MomentOut", _ATTRS, infer=_infer, grad=False)
 def proximal_adagrad(k: Call, param: Array, moment: Array, grad: Array, rate: Array) -> tuple[Array, Array]:
-    """ParamOut = a step of adagrad, pulled towards 0 by l1 and l2."""
+    """ParamOut = a step of Adagrad, shrunk by l1 and l2."""
     step = rate.reshape(-1)[0]
     total = moment + grad * grad
     return _shrunk(k, param - step * grad / k.xp.sqrt(total), step), total

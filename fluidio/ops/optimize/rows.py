@@ -12,18 +12,18 @@ from fluidio.tensor.array import Array
 
 __all__ = ["ALL_ROWS", "no_rows", "searched"]
 
-ALL_ROWS = "fluidio_all_rows"  # an attribute of ours: use every row of a sparse gradient
+ALL_ROWS = "fluidio_all_rows"  # fluidio's own attribute: use every row of a sparse gradient
 
 _warned = False
 
 
 def no_rows(grad: object) -> bool:
-    """Return whether a gradient is sparse and empty: Fluid's Momentum, Adam and Lamb then leave everything as it is."""
+    """Return whether a gradient is sparse and empty: Fluid's Momentum, Adam and Lamb then change nothing."""
     return isinstance(grad, SelectedRows) and not grad.index.size
 
 
 def searched(k: Call, grad: Array) -> Array:
-    """Return a gradient as a whole matrix, with the rows of a sparse one that Fluid finds; others are zeros.
+    """Return a gradient as a dense matrix, with the rows of a sparse one that Fluid finds; others are zeros.
 
     Fluid: Momentum and RMSProp look each row up by a binary search, but rows that do not repeat are left unsorted.
     """
@@ -60,8 +60,8 @@ def _tell(k: Call, lost: int, count: int) -> None:
         return
     _warned = True
     warnings.warn(
-        f"{k.op.type}: {lost} of {count} rows of a sparse gradient have no effect: Fluid 1.8.5 searches rows that are "
-        "not sorted, and so does fluidio, for the same losses; Momentum(..., all_rows=True) and RMSProp(..., "
-        "all_rows=True) use them all",
+        f"{k.op.type}: {lost} of {count} rows of a sparse gradient have no effect, because, like Fluid 1.8.5, "
+        "fluidio looks for rows as if they were sorted; Momentum(..., all_rows=True) and RMSProp(..., "
+        "all_rows=True) use all rows",
         stacklevel=2,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,32 +11,45 @@ from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import in_blocks
+from fluidio.ops.threads import share
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
+_WORTH_A_THREAD = 1 << 16
+"""Numbers below which another thread costs more than it saves."""
+
 
 def _infer_dropout(c: InferContext) -> None:
-    c.check(0 <= c.attrs["dropout_prob"] <= 1, f"dropout_prob is {c.attrs['dropout_prob']}, it must be in [0, 1]")
+    c.check(0 <= c.attrs["dropout_prob"] <= 1, f"dropout_prob must lie in 0 ... 1, got {c.attrs['dropout_prob']}")
     way = c.attrs["dropout_implementation"]
-    c.check(way in ("downgrade_in_infer", "upscale_in_train"), f"dropout_implementation cannot be {way!r}")
+    c.check(
+        way in ("downgrade_in_infer", "upscale_in_train"),
+        f"dropout_implementation must be 'downgrade_in_infer' or 'upscale_in_train', got {way!r}",
+    )
     c.same("Out", "X")
     if not c.attrs["is_test"]:
         c.set("Mask", c.shape("X"), VarType.UINT8, c.input("X").lod_level)
 
 
 def _mask(k: Call, shape: tuple[int, ...], seed_tensor: Array | None) -> Array:
-    """Return the mask of this run; a fixed seed gives the same one each time, so it is kept."""
+    """Return the mask of this run; that of a fixed seed is always the same, so it is stored."""
     seed = k.attrs["seed"] if seed_tensor is None else int(k.dev.download(seed_tensor).reshape(-1)[0])
     fixed = seed != 0 if seed_tensor is not None else k.attrs["fix_seed"]
     key = ("mask", shape, seed)
-    keeps = fixed and seed_tensor is None  # a seed that is drawn in each run would fill the memory
+    keeps = fixed and seed_tensor is None  # one for each newly drawn seed would fill the memory
     if keeps and key in k.state:
         return k.state[key].copy()
     used = seed if fixed else random_engine.os_seed()
-    drawn = random_engine.canonical(used, int(np.prod(shape)))
-    mask = k.dev.upload((drawn >= np.float32(k.attrs["dropout_prob"])).astype(np.uint8).reshape(shape))
+    kept, probability = np.empty(math.prod(shape), np.bool_), np.float32(k.attrs["dropout_prob"])
+
+    def part(begin: int, end: int) -> None:
+        np.greater_equal(random_engine.canonical(used, end - begin, skip=begin), probability, out=kept[begin:end])
+
+    share(kept.size, _WORTH_A_THREAD, part)
+    mask = k.dev.upload(kept.view(np.uint8).reshape(shape))
     if keeps:
         k.state[key] = mask.copy()
     return mask
@@ -67,7 +81,22 @@ def dropout(k: Call, x: Any, seed: Any) -> Any:
     mask = _mask(k, x.shape, seed)
     if p == 1:
         return k.xp.zeros_like(x), k.xp.zeros_like(mask)
-    return x / x.dtype.type(np.float32(1) - p) * mask if upscale else x * mask, mask
+    return (_raised(k, x, mask) if upscale else _masked(k, x, mask)), mask
+
+
+@in_blocks
+def _raised(k: Call, x: Array, mask: Array) -> Array:
+    return x / x.dtype.type(np.float32(1) - np.float32(k.attrs["dropout_prob"])) * mask
+
+
+@in_blocks
+def _raised_after(k: Call, x: Array, mask: Array) -> Array:
+    return x * mask / x.dtype.type(np.float32(1) - np.float32(k.attrs["dropout_prob"]))
+
+
+@in_blocks
+def _masked(k: Call, x: Array, mask: Array) -> Array:
+    return x * mask
 
 
 @gradient("dropout", "Mask Out@GRAD", "X@GRAD")
@@ -78,4 +107,4 @@ def dropout_grad(k: Call, mask: Array | None, dout: Array) -> Array:
         return dout[...] if upscale else dout * dout.dtype.type(np.float32(1) - p)
     if p == 1:
         return k.xp.zeros_like(dout)
-    return dout * mask / dout.dtype.type(np.float32(1) - p) if upscale else dout * mask
+    return _raised_after(k, dout, mask) if upscale else _masked(k, dout, mask)

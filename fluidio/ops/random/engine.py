@@ -1,4 +1,4 @@
-"""Fluid's random numbers on the CPU, bit for bit: every op owns a fresh `minstd_rand`.
+"""Fluid's random numbers on the CPU, bit for bit: every op has a new `minstd_rand` engine.
 
 s <- 48271 s mod (2^31 - 1); the first number uses the state after one step. Vectorised by jumping ahead in blocks.
 """
@@ -53,7 +53,7 @@ def _state(seed: int, skip: int) -> int:
 
 
 def draws(seed: int, count: int, skip: int = 0) -> npt.NDArray[np.uint64]:
-    """Return `count` states of an engine, the first `skip` left out."""
+    """Return `count` states of an engine after skipping `skip`."""
     state = _state(seed, skip)
     rows = -(-count // _BLOCK)
     # The states at block starts follow by jumping _BLOCK steps; each factor is below 2^31, so products fit 62 bits.
@@ -67,9 +67,9 @@ def draws(seed: int, count: int, skip: int = 0) -> npt.NDArray[np.uint64]:
 
 
 def canonical(seed: int, count: int, dtype: npt.DTypeLike = np.float32, skip: int = 0) -> Array:
-    """Return `count` numbers in [0, 1], the first `skip` left out: float32 takes one draw each, float64 two.
+    """Return `count` numbers in [0, 1] after skipping `skip`; a float32 takes one draw, a float64 two.
 
-    Fluid: 62 states give exactly 1.0 in float32; they are not clamped there, nor here.
+    Fluid: 62 states give exactly 1.0 in float32; neither Fluid nor fluidio clamps them.
     """
     if np.dtype(dtype) == np.float32:
         return _interval(seed, count, np.float32(1), np.float32(0), skip)
@@ -94,7 +94,7 @@ def _working(dtype: npt.DTypeLike) -> Any:
 
 
 def uniform(seed: int, shape: Sequence[int], low: float, high: float, dtype: npt.DTypeLike, skip: int = 0) -> Array:
-    """Return uniform numbers in [low, high], the first `skip` left out."""
+    """Return uniform numbers in [low, high] after skipping `skip`."""
     kind = _working(dtype)
     lo, hi = kind(np.float32(low)), kind(np.float32(high))  # op attributes are float32
     count = math.prod(shape)
@@ -107,7 +107,7 @@ def uniform(seed: int, shape: Sequence[int], low: float, high: float, dtype: npt
 
 
 def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.DTypeLike) -> Array:
-    """Return normal numbers by the polar method: of each accepted pair y*m comes first, then x*m."""
+    """Return normal numbers by the polar method: y*m, then x*m of each accepted pair."""
     kind = _working(dtype)
     count = math.prod(shape)
     pairs = np.empty(((count + 1) // 2, 2), kind)
@@ -124,7 +124,7 @@ def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.
 
 
 def _polar(u: Array, kind: Any) -> Array:
-    """Return the normal pairs that pairs of numbers in [0, 1] give; not every pair gives one."""
+    """Return normal pairs made from pairs of numbers in [0, 1]; not every pair gives one."""
     x, y = kind(2) * u[:, 0] - kind(1), kind(2) * u[:, 1] - kind(1)
     r2 = x * x + y * y
     accepted = (r2 <= 1) & (r2 != 0)
@@ -134,7 +134,7 @@ def _polar(u: Array, kind: Any) -> Array:
 
 
 def _log(values: Array) -> npt.NDArray[Any]:
-    """Return logarithms as the C library has them: NumPy's differ by an ulp here and there."""
+    """Return logarithms as the C library computes them; NumPy's differ by an ulp now and then."""
     if values.dtype == np.float64:
         return np.fromiter(map(math.log, values.tolist()), np.float64, values.size)
     return log32(values)
@@ -171,9 +171,9 @@ def _polynomial(coefficients: tuple[float, ...], r: Array) -> Array:
 
 
 def truncated_normal(seed: int, shape: Sequence[int], mean: float, std: float) -> Array:
-    """Return float32 normal numbers cut at two standard deviations, by the inverse distribution of one draw each.
+    """Return float32 normal numbers truncated at two standard deviations, one draw each, by the inverse CDF.
 
-    Fluid: its inverse error function uses the formula for the centre everywhere; so do we, for equal bits.
+    Fluid: its inverse error function uses the formula for the centre everywhere; so does this one, for equal bits.
     """
     count = math.prod(shape)
     result = np.empty(count, np.float32)
@@ -184,7 +184,7 @@ def truncated_normal(seed: int, shape: Sequence[int], mean: float, std: float) -
 
 
 def _truncated(u: Array, mean: float, std: float) -> Array:
-    """Return the numbers of a cut normal distribution that numbers in [0, 1] stand for."""
+    """Map numbers in [0, 1] to a truncated normal distribution."""
     tiny = np.float32(1.17549435e-38)
     v = u * (np.float32(1) - tiny) + tiny
     low = np.float32((1.0 + math.erf(-2.0 / math.sqrt(2.0))) / 2.0)

@@ -1,4 +1,4 @@
-"""Random whole numbers with the original's engine: randint, randperm."""
+"""Random integers from the original's engine: randint, randperm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RANGE = 2147483645  # the engine's largest state minus its smallest
 
 
 class Integers:
-    """Whole numbers from one engine, each below a bound of its own, as C++'s uniform_int_distribution takes them."""
+    """Integers from one engine, each below its own bound, as C++'s uniform_int_distribution draws them."""
 
     def __init__(self, seed: int) -> None:
         self._states = self._stream(seed)
@@ -37,7 +37,7 @@ class Integers:
 
     def below(self, bound: int) -> int:
         """Return a number in [0, bound)."""
-        if bound > _RANGE:  # two draws make one digit of a number in a larger base
+        if bound > _RANGE:  # two draws are the digits of a number in a larger base
             return self._wide(bound)
         scaling = _RANGE // bound
         while (state := next(self._states)) >= bound * scaling:
@@ -62,7 +62,7 @@ def c_rand(seed: int) -> Iterator[int]:
         following = math.fmod(16807 * state[-1], 2147483647)
         state.append(int(following) + (2147483647 if following < 0 else 0))
     state = [n & 0xFFFFFFFF for n in state]
-    # An additive generator over the last 31 numbers; the first 310 are thrown away.
+    # An additive generator over the last 31 numbers; the first 310 are discarded.
     for count in itertools.count():
         place = (count + 3) % 31
         state[place] = (state[place] + state[(place + 28) % 31]) & 0xFFFFFFFF
@@ -71,7 +71,7 @@ def c_rand(seed: int) -> Iterator[int]:
 
 
 def permutation(count: int, seed: int) -> Array:
-    """Return 0 ... count-1 shuffled: each number in turn changes places with one before it or itself."""
+    """Return 0 ... count-1 shuffled: each number in turn is swapped with itself or one before it."""
     order, numbers = list(range(count)), c_rand(seed)
     for i in range(1, count):
         j = next(numbers) % (i + 1)
@@ -98,7 +98,7 @@ def _infer_randint(c: InferContext) -> None:
     lod="none",
 )
 def randint(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> Array:
-    """Out = whole numbers in [low, high)."""
+    """Out = random integers in [low, high)."""
     a = k.attrs
     shape = list(a["shape"])
     if shape_tensor is not None:
@@ -125,6 +125,6 @@ def _infer_randperm(c: InferContext) -> None:
     lod="none",
 )
 def randperm(k: Call) -> Array:
-    """Out = 0 ... n-1 in a random order."""
+    """Out = 0 ... n-1 in random order."""
     order = permutation(k.attrs["n"], k.attrs["seed"] or os_seed())
     return k.dev.upload(order.astype(to_numpy(k.attrs["dtype"])))

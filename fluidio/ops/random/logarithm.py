@@ -1,8 +1,8 @@
 """The logarithm of float32 numbers as C libraries compute it, to the last bit: normal numbers depend on it.
 
-A number is 2^k z with z in [0.7, 1.4); z is near one of 16 points c, and log z = log c + log(z / c), the last a
-polynomial in z / c - 1, all in float64. The constants are those of ARM's optimized routines, which glibc (2.27 and
-later) and musl use.
+A number is 2^k z with z in [0.7, 1.4); z is near one of 16 points c, and log z = log c + log(z / c), where the last
+term is a polynomial in z / c - 1, all in float64. The constants are those of ARM's optimized routines, which glibc
+(2.27 and later) and musl use.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def _infer_random_crop(c: InferContext) -> None:
     lod="none",
 )
 def random_crop(k: Call, x: Any, seed: Any) -> Any:
-    """Out = a random piece of each instance; the seed moves on with every run."""
+    """Out = a random piece of each instance; the seed advances with every run."""
     wanted = k.attrs["shape"]
     lead = x.ndim - len(wanted)
     count = int(np.prod(x.shape[:lead]))

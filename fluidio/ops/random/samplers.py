@@ -36,7 +36,7 @@ def mt19937_64(seed: int) -> Iterator[int]:
         words.append((6364136223846793005 * (words[-1] ^ (words[-1] >> 62)) + i) & 0xFFFFFFFFFFFFFFFF)
     state = np.array(words, np.uint64)
     while True:
-        # Each half depends on the other one alone, but for the last word, which follows on the first.
+        # Each half depends only on the other one, except the last word, which depends on the first.
         state[:_HALF] = state[_HALF:] ^ _twisted(state[:_HALF], state[1 : _HALF + 1])
         state[_HALF:-1] = state[: _HALF - 1] ^ _twisted(state[_HALF:-1], state[_HALF + 1 :])
         state[-1:] = state[_HALF - 1 : _HALF] ^ _twisted(state[-1:], state[:1])
@@ -44,7 +44,7 @@ def mt19937_64(seed: int) -> Iterator[int]:
 
 
 class UniformSampler:
-    """Classes 0 ... largest, each as likely."""
+    """Classes 0 ... largest, equally likely."""
 
     def __init__(self, largest: int, seed: int) -> None:
         self.largest = largest
@@ -62,7 +62,7 @@ class UniformSampler:
 
 
 def alias_tables(probabilities: Any) -> tuple[list[int], list[float]]:
-    """Return the alias (-1: none) and the chance to stand for itself of each class, in Fluid's order of pairing."""
+    """Return the alias of each class (-1: none) and its probability of being kept, in Fluid's order of pairing."""
     shares = [float(p) * len(probabilities) for p in probabilities]
     large = [(i, p) for i, p in enumerate(shares) if p > 1.0]
     small = [(i, p) for i, p in enumerate(shares) if p < 1.0]
@@ -80,9 +80,9 @@ def alias_tables(probabilities: Any) -> tuple[list[int], list[float]]:
 
 
 class AliasSampler:
-    """Classes with a chance each: a class drawn evenly stands for itself or for its alias.
+    """Classes with given probabilities: a uniformly drawn class is kept or replaced by its alias.
 
-    Fluid: this one draws with the 32-bit engine, whose numbers are those of NumPy's legacy generator.
+    Fluid: this sampler uses the 32-bit engine, whose numbers are those of NumPy's legacy generator.
     """
 
     def __init__(self, alias: Any, chance: Any, seed: int) -> None:
@@ -105,7 +105,7 @@ class AliasSampler:
 
 
 class LogUniformSampler:
-    """Classes below `count`, small ones more likely: P(c) = log((c + 2) / (c + 1)) / log(count + 1)."""
+    """Classes below `count`, low ones more likely: P(c) = log((c + 2) / (c + 1)) / log(count + 1)."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count

@@ -1,4 +1,4 @@
-"""Draw a column of each row of probabilities."""
+"""Draw a column for each row of probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _infer_sampling(c: InferContext) -> None:
 
 @op("sampling_id", "X", "Out", {"min": 0.0, "max": 1.0, "seed": 0}, infer=_infer_sampling, grad=False, lod="none")
 def sampling_id(k: Call, x: Array) -> Array:
-    """Out = for each row of probabilities a random column, drawn by them."""
+    """Out = a random column for each row, drawn with the row's probabilities."""
     seed = k.attrs["seed"] or random_engine.os_seed()
     numbers = random_engine.uniform(seed, [x.shape[0]], k.attrs["min"], k.attrs["max"], x.dtype)
     left = numbers[:, None] - np.cumsum(k.dev.download(x), axis=1)

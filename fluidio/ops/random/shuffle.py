@@ -1,4 +1,4 @@
-"""shuffle_batch: rows in another order in every run."""
+"""shuffle_batch: shuffle the rows differently in every run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _order(count: int, seed: int) -> tuple[Array, int]:
-    """Return a shuffle of 0 ... count-1 by C++'s default engine, and the seed that follows."""
+    """Return 0 ... count-1 shuffled by C++'s default engine, and the next seed."""
     state = (seed & 0xFFFFFFFF) % _MODULUS or 1
     order = list(range(count))
     for i in range(1, count):
@@ -46,7 +46,7 @@ def _order(count: int, seed: int) -> tuple[Array, int]:
     grad=True,
 )
 def shuffle_batch(k: Call, x: Array, seed: Array | None) -> tuple[Array, ...]:
-    """Out = the rows of X in a random order; ShuffleIdx = where each went; the seed moves on with every run."""
+    """Out = the rows of X in random order; ShuffleIdx = where each went; the seed advances with every run."""
     rows = math.prod(x.shape[:-1])
     given = k.attrs["startup_seed"] if seed is None or not seed.size else int(k.dev.download(seed).reshape(-1)[0])
     order, following = _order(rows, given)

@@ -1,1 +1,1 @@
-"""Recurrent networks, the pieces of DynamicRNN and StaticRNN, beam search."""
+"""Recurrent networks, the ops of DynamicRNN and StaticRNN, beam search."""

@@ -1,4 +1,4 @@
-"""Beam search over LoD rows: one step, and the way back through all steps."""
+"""Beam search over LoD rows: one step, and reading the sentences back from all steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _infer_step(c: InferContext) -> None:
     lod="kernel",
 )
 def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, scores: Array) -> tuple[Array, ...]:
-    """Take the beam_size best continuations of each source sentence.
+    """Select the beam_size best continuations of each source sentence.
 
     The LoD of the result has two levels: the prefixes of each source, and the continuations of each prefix. A source
     whose beams have all ended gets none.
@@ -45,8 +45,8 @@ def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, s
     lod = k.lod("ids") or k.lod("scores") or k.lod("pre_ids")
     if len(lod) <= a["level"]:
         raise EnforceNotMet(
-            f"beam_search needs a LoD of at least {a['level'] + 1} level(s) on ids or scores, found {len(lod)}; begin "
-            "with init_ids and init_scores of two levels"
+            f"beam_search needs a LoD of at least {a['level'] + 1} levels on ids or scores, got {len(lod)}; "
+            "start with init_ids and init_scores of two levels"
         )
     sources = rows_lod(lod, a["level"])
     score = np.asarray(k.dev.download(scores))
@@ -59,7 +59,7 @@ def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, s
     word = word.reshape(score.shape)
     ended = before == a["end_id"]
     total = score if a["is_accumulated"] else before_score[:, None] + np.log(score)
-    # A prefix that has ended competes with its score as it is, once.
+    # A prefix that has ended competes once, with its unchanged score.
     total = np.where(ended[:, None], before_score[:, None], total)
     word = np.where(ended[:, None], a["end_id"], word)
     picked_rows, picked_columns = _best(total, sources, a["beam_size"], word, ended, a["end_id"])
@@ -75,7 +75,7 @@ def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, s
 
 
 def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end: int) -> tuple[Array, Array]:
-    """Return rows and columns of what is selected, by rows; within a row by score."""
+    """Return the rows and columns selected, by row and within a row by score."""
     competes = ~ended[:, None] | (np.arange(total.shape[1]) == 0)
     rows, columns = [], []
     for start, stop in zip(sources[:-1].tolist(), sources[1:].tolist()):
@@ -83,7 +83,7 @@ def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end:
         row, column = (np.array([item[part] for item in picked], np.int64) for part in (1, 2))
         row = row + start
         if row.size and (ended[row] & (word[row, column] == end)).all():
-            continue  # nothing of this source goes on
+            continue  # no beam of this source continues
         by_row = np.argsort(row, kind="stable")
         rows.append(row[by_row])
         columns.append(column[by_row])
@@ -93,9 +93,9 @@ def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end:
 
 
 def _leaders(total: Array, competes: Array, beam: int) -> list[tuple[float, int, int]]:
-    """Return (score, row, column) of the best ones, best first.
+    """Return (score, row, column) of the best candidates, best first.
 
-    Fluid: of equal scores that of the later row wins; in one row the latest one takes the last place.
+    Fluid: among equal scores the later row wins; within a row the latest one takes the last place.
     """
     scores = total[competes]
     least = np.partition(scores, -beam)[-beam] if scores.size > beam else -np.inf
@@ -130,7 +130,7 @@ def _infer_decode(c: InferContext) -> None:
     raw=True,
 )
 def beam_search_decode(k: Call, f: Frame) -> None:
-    """SentenceIds = the sentences of each source, best first, read back from the last step to the first."""
+    """SentenceIds = the sentences of each source, best first, traced back from the last step to the first."""
     steps, step_scores = f.values[k.ins["Ids"][0]], f.values[k.ins["Scores"][0]]
     if not isinstance(steps, LoDTensorArray) or not len(steps):
         raise EnforceNotMet("beam_search_decode: Ids must be an array with at least one step")
@@ -156,7 +156,7 @@ def beam_search_decode(k: Call, f: Frame) -> None:
                 sentence.row = int(parent[row])
     for found in sentences:
         found.sort(key=lambda sentence: -sentence.scores[0])
-        found += [] if found else [_Sentence(0)]  # Fluid: a source without a sentence has an empty one
+        found += [] if found else [_Sentence(0)]  # Fluid: a source without a sentence gets an empty one
     flat = [sentence for found in sentences for sentence in found]
     lod = (from_lengths([len(found) for found in sentences]), from_lengths([len(s.words) for s in flat]))
     words = np.array([w for s in flat for w in reversed(s.words)], np.int64)
@@ -166,7 +166,7 @@ def beam_search_decode(k: Call, f: Frame) -> None:
 
 
 class _Sentence:
-    """One hypothesis on the way back: its row in the step at hand, words and scores from the last to the first."""
+    """One hypothesis being traced back: its row in the current step, and its words and scores, last first."""
 
     __slots__ = ("row", "scores", "words")
 
@@ -178,13 +178,13 @@ class _Sentence:
 
 def _infer_tree(c: InferContext) -> None:
     ids, parents = c.shape("Ids"), c.shape("Parents")
-    c.check(ids == parents, f"Ids {list(ids)} and Parents {list(parents)} must have one shape")
+    c.check(ids == parents, f"Ids {list(ids)} and Parents {list(parents)} must have the same shape")
     c.same("Out", "Ids")
 
 
 @op("gather_tree", "Ids Parents", "Out", infer=_infer_tree, grad=False, lod="none")
 def gather_tree(k: Call, ids: Array, parents: Array) -> Array:
-    """Out = the ids [time, batch, beam] of full paths, following Parents from the last step to the first."""
+    """Out = the ids [time, batch, beam] of full paths, traced through Parents from the last step to the first."""
     xp = k.xp
     out = xp.empty_like(ids)
     beam = xp.broadcast_to(xp.arange(ids.shape[2]), ids.shape[1:])

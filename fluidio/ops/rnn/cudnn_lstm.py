@@ -47,7 +47,7 @@ class _Weights:
         hidden, layers = a["hidden_size"], a["num_layers"]
         wanted = weight_size(width, hidden, layers, self.directions)
         if flat.size != wanted:
-            raise EnforceNotMet(f"W holds {flat.size} numbers, but {wanted} are needed")
+            raise EnforceNotMet(f"W must hold {wanted} numbers, it holds {flat.size}")
         self.matrices: list[tuple[Any, Any]] = []
         self.biases: list[tuple[Any, Any]] = []
         at = 0
@@ -108,7 +108,7 @@ def _back(
     dc: Array,
     reverse: bool,
 ) -> tuple[Any, Any, Any, tuple[Any, Any], Any]:
-    """Return the gradients of input, first states, both matrices and bias."""
+    """Return the gradients of the input, initial states, both matrices and bias."""
     x, gates, cells, (old_h, old_c) = kept
     time, size = x.shape[0], cells.shape[2]
     dgates = xp.empty_like(gates)

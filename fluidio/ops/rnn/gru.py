@@ -26,7 +26,10 @@ __all__: list[str] = []
 def _infer_gru(c: InferContext) -> None:
     x, weight = c.input("Input"), c.shape("Weight")
     size = weight[0]
-    c.check(x.shape[-1] == 3 * size, f"Input has {x.shape[-1]} columns, the weight {list(weight)} needs {3 * size}")
+    c.check(
+        x.shape[-1] in (3 * size, -1),
+        f"Input must have {3 * size} columns for a weight of shape {list(weight)}, it has {x.shape[-1]}",
+    )
     for slot, width in (("BatchGate", 3), ("BatchResetHiddenPrev", 1), ("BatchHidden", 1), ("Hidden", 1)):
         c.set(slot, (x.shape[0], width * size), x.dtype, x.lod_level if slot == "Hidden" else 0)
 
@@ -71,7 +74,7 @@ class _Step:
         out += c if self.origin else old
 
     def prepare(self, gates: Array, old: Array) -> None:
-        """Compute for all rows what the way back needs: slopes of the gates and the share that is kept."""
+        """Compute for all rows what backward() needs: the derivatives of the gates, and the fraction that is kept."""
         u, r, c = gates
         self.keep = u if self.origin else 1 - u
         self.to_update = (old - c if self.origin else c - old) * self.gate.slope(u)
@@ -112,7 +115,7 @@ class _Step:
     lod="kernel",
 )
 def gru(k: Call, x: Array, h0: Array, weight: Array, bias: Array | None) -> tuple[Array, ...]:
-    """Hidden = a GRU over each sequence; Input holds the input's part of the gates already."""
+    """Hidden = a GRU over each sequence; Input already holds the input's share of the gates."""
     a = k.attrs
     batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
@@ -145,9 +148,9 @@ def _tell_of_first_step() -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            "dynamic_gru with an h_0 that has no gradient: Fluid 1.8.5 leaves the first step of each sequence out of "
-            "the gradients of the reset gate and the weight, and so does fluidio, for the same losses; with "
-            "h_0.stop_gradient = False they are whole",
+            "dynamic_gru with an h_0 that has no gradient: like Fluid 1.8.5, fluidio leaves the first step "
+            "of each sequence out of the gradients of the reset gate and the weight; set h_0.stop_gradient = "
+            "False to have them whole",
             stacklevel=2,
         )
 
@@ -171,7 +174,7 @@ def gru_grad(
 ) -> KernelResult:
     a = k.attrs
     if gates is None:
-        raise EnforceNotMet("the gradient needs BatchGate, which the forward op does not keep")
+        raise EnforceNotMet("the gradient needs the output BatchGate of the forward op, which is not kept")
     batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
     step = _Step(k, weight, recurrent_activation(a["gate_activation"]), recurrent_activation(a["activation"]))
@@ -187,7 +190,7 @@ def gru_grad(
             dh[: carried.shape[0]] += carried
         carried = step.backward(slice(start, stop), dh, dgates[:, start:stop])
     k.out_lods["Input@GRAD"] = k.lod("Input")
-    # Fluid: a first state that needs no gradient of its own leaves its step out of the reset gate and the weight.
+    # Fluid: if H0 needs no gradient, the reset gate and the weight get none from the first step.
     skipped = 0 if h0 is None or k.wants("H0@GRAD") else batches.first
     if skipped:
         _tell_of_first_step()
@@ -209,7 +212,10 @@ _BY_NUMBER = ("identity", "sigmoid", "tanh", "relu")
 
 def _infer_gru_unit(c: InferContext) -> None:
     x, size = c.input("Input"), c.shape("HiddenPrev")[1]
-    c.check(x.shape[-1] == 3 * size, f"Input has {x.shape[-1]} columns, HiddenPrev {size}: three times as many needed")
+    c.check(
+        x.shape[-1] in (3 * size, -1),
+        f"Input must have {3 * size} columns, three times those of HiddenPrev; it has {x.shape[-1]}",
+    )
     c.set("Gate", (x.shape[0], 3 * size), x.dtype, 0)
     c.set("ResetHiddenPrev", (x.shape[0], size), x.dtype, 0)
     c.set("Hidden", (x.shape[0], size), x.dtype, 0)
@@ -261,7 +267,7 @@ def _infer_lstm_unit(c: InferContext) -> None:
 
 
 def _parts(k: Call, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Return input, forget, output gates and candidate of an lstm_unit."""
+    """Return the input, forget and output gates and the candidate of an lstm_unit."""
     size = x.shape[1] // 4
     xp = k.xp
     i, o = x[:, :size].copy(), x[:, 2 * size : 3 * size].copy()
@@ -273,7 +279,7 @@ def _parts(k: Call, x: Array) -> tuple[Array, Array, Array, Array]:
 
 @op("lstm_unit", "X C_prev", "C H", {"forget_bias": 0.0}, infer=_infer_lstm_unit, grad=True)
 def lstm_unit(k: Call, x: Array, old: Array) -> tuple[Array, Array]:
-    """C, H = one step of an LSTM for each row; X holds input, forget, output gate and candidate."""
+    """C, H = one step of an LSTM for each row; X holds the input, forget and output gates and the candidate."""
     i, f, o, c = _parts(k, x)
     new = f * old + i * c
     return new, o * k.xp.tanh(new)

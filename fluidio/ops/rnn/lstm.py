@@ -1,7 +1,7 @@
 """LSTM over sequences, with peepholes, and with a projection of the hidden state.
 
-BatchGate holds the gates as [rows, 4 * size], BatchCellPreAct the activated cells, both with the rows in time-major
-order; Fluid: its name says something else.
+BatchGate holds the gates as [rows, 4 * size], BatchCellPreAct (despite its name in Fluid) the activated cells, both
+with rows in time-major order.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ _ATTRS = {
 def _infer_lstm(c: InferContext) -> None:
     x, weight = c.input("Input"), c.shape("Weight")
     size = weight[1] // 4
-    c.check(x.shape[-1] == 4 * size, f"Input has {x.shape[-1]} columns, the weight {list(weight)} needs {4 * size}")
+    c.check(
+        x.shape[-1] in (4 * size, -1),
+        f"Input must have {4 * size} columns for a weight of shape {list(weight)}, it has {x.shape[-1]}",
+    )
     wanted = (7 if c.attrs["use_peepholes"] else 4) * size
-    c.check(c.shape("Bias")[-1] == wanted, f"Bias has {c.shape('Bias')[-1]} columns, needs {wanted}")
+    c.check(c.shape("Bias")[-1] == wanted, f"Bias must have {wanted} columns, it has {c.shape('Bias')[-1]}")
     state = c.shape("ProjWeight")[1] if c.has("ProjWeight") else size
     c.set("Projection" if c.has("ProjWeight") else "Hidden", (x.shape[0], state), x.dtype, x.lod_level)
     c.set("Cell", (x.shape[0], size), x.dtype, x.lod_level)
@@ -46,7 +49,7 @@ def _infer_lstm(c: InferContext) -> None:
 
 
 def _grad_without_cells(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Make the gradient op; what arrives through Cell goes in only where all gates are trained."""
+    """Make the gradient op; it reads the gradient of Cell only if all gates are trained."""
     made = default_grad_maker(forward, no_grad)
     if not forward.attrs.get(ALL_GATES):
         for grad_op in made:
@@ -64,10 +67,10 @@ def _grad_without_cells(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     lod="kernel",
 )
 def lstm(k: Call, x: Array, h0: Array, c0: Array, weight: Array, bias: Array) -> tuple[Array, ...]:
-    """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
+    """Hidden, Cell = an LSTM over each sequence; Input already holds the input's share of the gates.
 
-    Fluid: nothing that is computed from Cell passes a gradient back. Where the hidden size is a multiple of 8, its CPU
-    kernel for float32 trains the output gate alone. So do we, for the same losses, unless asked for all gates.
+    Fluid: no gradient passes back through Cell. If the hidden size is a multiple of 8, its CPU kernel for float32
+    trains only the output gate. The same happens here, for equal losses, unless all gates are requested.
     """
     cell = Cell(k, x, weight, bias)
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
@@ -124,7 +127,9 @@ def _backward(
 ) -> Any:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     if gates is None or seen is None:
-        raise EnforceNotMet("the gradient needs BatchGate and BatchCellPreAct, which the forward op does not keep")
+        raise EnforceNotMet(
+            "the gradient needs the outputs BatchGate and BatchCellPreAct of the forward op, which are not kept"
+        )
     if not _trains_output_gate_only(k, cell):
         return all_gates_backward(
             k, cell, x, h0, c0, weight, bias, gates, cells, seen, outputs, project, hidden, dout, dcell
@@ -142,9 +147,8 @@ def _tell_of_output_gate(k: Call, size: int) -> None:
     _warned = True
     layer = "dynamic_lstmp" if k.op.type == "lstmp_grad" else "dynamic_lstm"
     warnings.warn(
-        f"{layer} with a hidden size of {size}: where it is a multiple of 8 the CPU kernel of Fluid 1.8.5 "
-        f"trains only the output gate, and so does fluidio, for the same losses; {layer}(..., all_gates=True) "
-        "trains all",
+        f"{layer} with a hidden size of {size}: like the CPU kernel of Fluid 1.8.5 with a multiple of 8, "
+        f"fluidio trains only the output gate; {layer}(..., all_gates=True) trains all gates",
         stacklevel=2,
     )
 
@@ -159,9 +163,9 @@ def _tell_of_output_gate(k: Call, size: int) -> None:
     lod="kernel",
 )
 def lstmp(k: Call, x: Array, h0: Array, c0: Array, weight: Array, project: Array, bias: Array) -> tuple[Array, ...]:
-    """Projection, Cell = an LSTM whose hidden state goes through ProjWeight before it is handed on.
+    """Projection, Cell = an LSTM whose hidden state is multiplied by ProjWeight before it is passed on.
 
-    Fluid: where the hidden size is a multiple of 8, only the output gate is trained on the CPU, as with `lstm`.
+    Fluid: if the hidden size is a multiple of 8, the CPU kernel trains only the output gate, as with `lstm`.
     """
     cell = Cell(k, x, weight, bias)
     k.out_lods["Projection"] = k.out_lods["Cell"] = k.lod("Input")
@@ -192,7 +196,7 @@ def lstmp_grad(
     dcell: Array,
 ) -> Array:
     k.out_lods["Input@GRAD"] = k.lods["Input"] = k.lod("Projection")
-    if x is None:  # Fluid: its gradient op does not take the input, of which only the shape matters
+    if x is None:  # Fluid: its gradient op does not read the input, of which only the shape matters
         x = k.xp.empty((projection.shape[0], weight.shape[1]), projection.dtype)
     cell = Cell(k, x, weight, bias)
     outputs, cells = projection.take(cell.rows, axis=0), cells.take(cell.rows, axis=0)

@@ -1,7 +1,7 @@
 """The steps of an LSTM over sequences sorted by length, forward and back; `lstm.py` makes ops of them.
 
-Gates: candidate, input, forget, output, in the projected input, the weight and the bias; the bias goes on with
-the peephole weights of input, forget (which see the old cell) and output (which sees the new one).
+Gates: candidate, input, forget, output, in the projected input, the weight and the bias. The bias is followed by the
+peephole weights of input and forget (which see the old cell) and output (which sees the new one).
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__ = ["ALL_GATES", "Cell", "all_gates_backward", "forward", "output_gate_backward"]
 
-ALL_GATES = "fluidio_all_gates"  # an attribute of ours: train all gates on the CPU, too
+ALL_GATES = "fluidio_all_gates"  # fluidio's own attribute: train all gates on the CPU, too
 
 
 class Cell:
-    """What forward and backward of one call share.
+    """State shared by forward and backward of one call.
 
-    Gates are kept as [4, rows, size], each gate by itself and rows in time-major order: then every array of a step is
-    one piece of memory.
+    Gates are stored as [4, rows, size], with rows in time-major order, so that every array of a step is contiguous.
     """
 
     def __init__(self, k: Call, x: Array, weight: Array, bias: Array) -> None:
@@ -41,7 +40,7 @@ class Cell:
         self.gate, self.cell, self.candidate = (
             recurrent_activation(a[f"{name}_activation"], vector=self.vector) for name in ("gate", "cell", "candidate")
         )
-        # sigmoid(x) = (1 + tanh(x / 2)) / 2: with halved inputs one tanh does all gates.
+        # sigmoid(x) = (1 + tanh(x / 2)) / 2: with halved inputs one tanh serves all gates.
         self.halved = self.gate.name == "sigmoid" and self.candidate.name == "tanh" and not self.vector
         self._weight = weight
         self._bias = bias.reshape(-1)
@@ -95,9 +94,9 @@ class Cell:
             self.gate.apply(self.xp, gate)
 
     def within_clip(self, cells: Array) -> Array | None:
-        """Tell where a gradient passes the clip of the cell, or return None if there is no clip.
+        """Return where a gradient passes the clip of the cell, or None without a clip.
 
-        Fluid: its AVX kernel (float32, sizes that 8 divides) asks the first of 8 neighbours for all of them.
+        Fluid: its AVX kernel (float32, sizes divisible by 8) lets the first of 8 neighbours decide for all of them.
         """
         clip = cells.dtype.type(self.k.attrs.get("cell_clip") or 0)
         if clip <= 0:
@@ -130,7 +129,7 @@ def _unhalve(gates: Array) -> None:
 def forward(k: Call, cell: Cell, x: Array, h0: Array | None, c0: Array, project: Array | None) -> tuple[Array, ...]:
     """Return gates, cells, activated cells, hidden states and (projected) outputs, all time-major.
 
-    The input is gathered step by step, so that a step works on memory that is near.
+    The input is gathered step by step, so that a step works on nearby memory.
     """
     xp, size, batches = k.xp, cell.size, cell.batches
     dtype, total = x.dtype, batches.total
@@ -150,7 +149,7 @@ def forward(k: Call, cell: Cell, x: Array, h0: Array | None, c0: Array, project:
     clip = k.attrs.get("cell_clip")
     tanh_cell = cell.cell.name == "tanh" and not cell.vector
     n = -1
-    g = product = work  # views of what a step with n sequences needs; the next step has as many, mostly
+    g = product = work  # views for a step with n sequences; the next step usually has as many
     for step, (start, stop) in enumerate(batches.steps):
         if n != stop - start:
             n = stop - start
@@ -192,13 +191,13 @@ def forward(k: Call, cell: Cell, x: Array, h0: Array | None, c0: Array, project:
 def _project(k: Call, cell: Cell, h: Array, project: Array, out: Array) -> None:
     k.xp.matmul(h, project, out=out)
     if k.attrs["proj_activation"] != "identity":
-        cell.cell.apply(k.xp, out)  # Fluid: the projection takes the cell's activation, whatever its own is
+        cell.cell.apply(k.xp, out)  # Fluid: the projection uses the cell's activation, whatever its own is
     if k.attrs["proj_clip"] > 0:
         k.xp.clip(out, -k.attrs["proj_clip"], k.attrs["proj_clip"], out=out)
 
 
 def _project_slope(k: Call, cell: Cell, outputs: Array) -> Array:
-    """Return the slope of the projection's activation and clip at its outputs."""
+    """Return the derivative of the projection's activation and clip at its outputs."""
     slope = (
         activation("identity").slope(outputs) if k.attrs["proj_activation"] == "identity" else cell.cell.slope(outputs)
     )
@@ -223,7 +222,7 @@ def output_gate_backward(
     hidden: Any,
     dout: Any,
 ) -> Any:
-    """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight where only the output gate has one."""
+    """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight if only the output gate is trained."""
     xp, size, batches = k.xp, cell.size, cell.batches
     first = batches.first
     dout = xp.zeros_like(outputs) if dout is None else dout.take(cell.rows, axis=0)
@@ -296,7 +295,7 @@ def all_gates_backward(
     dcells = None if dcell is None else dcell[cell.rows]
     c, i, f, o = cell.split(gates)
     before = batches.previous(k, cells, batches.start_state(k, c0, size, dtype))
-    # Everything that does not depend on the way back is computed for all steps at once.
+    # Everything that does not depend on later steps is computed for all steps at once.
     to_output = seen * cell.gate.slope(o)
     to_cell = o * cell.cell.slope(seen)
     factors = xp.empty((3, batches.total, size), dtype)

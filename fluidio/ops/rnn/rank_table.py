@@ -1,4 +1,4 @@
-"""Sequences sorted by length and cut into time steps: what DynamicRNN is made of."""
+"""Sequences sorted by length and split into time steps: the ops of DynamicRNN."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RankTable:
 def _table(k: Call, f: Frame) -> RankTable:
     table = f.values[k.ins["RankTable"][0]]
     if not isinstance(table, RankTable):
-        raise EnforceNotMet(f"Input RankTable({k.op.input('RankTable')[0]}) is not initialized")
+        raise EnforceNotMet(f"input RankTable ({k.op.input('RankTable')[0]}) has no value yet")
     return table
 
 
@@ -60,8 +60,8 @@ def lod_rank_table(k: Call, f: Frame) -> None:
     lod, level = f.lods[k.ins["X"][0]], k.attrs["level"]
     if level >= len(lod):
         raise EnforceNotMet(
-            f"Input X({k.op.input('X')[0]}) has {len(lod)} LoD level(s), but level {level} is asked for: feed a "
-            "LoDTensor (fluid.create_lod_tensor)"
+            f"input X ({k.op.input('X')[0]}) has {len(lod)} LoD levels and no level {level}: feed a LoDTensor "
+            "(fluid.create_lod_tensor)"
         )
     f.set(k.outs["Out"][0], RankTable(lod[level], tuple(lod[:level])))
 
@@ -97,7 +97,7 @@ def _steps(k: Call, table: RankTable, x: Array, lod: LoD) -> list[LoDTensor]:
     deeper = lod[level + 1 :] if len(lod) > level else ()
     if not deeper:
         if x.shape[0] != entries.size:
-            raise EnforceNotMet(f"X has {x.shape[0]} rows, but the rank table was made of {entries.size}")
+            raise EnforceNotMet(f"X has {x.shape[0]} rows, but the rank table was made from {entries.size}")
         sorted_rows = x[k.dev.upload(entries)]
         return [LoDTensor.wrap(sorted_rows[start:stop]) for start, stop in table.batches.steps]
     edges = rows_lod(deeper, 0)
@@ -134,12 +134,14 @@ def lod_tensor_to_array(k: Call, f: Frame) -> None:
 
 
 def _joined(k: Call, table: RankTable, items: list[LoDTensor], name: str) -> tuple[Array, LoD]:
-    """Put time steps back into sequences."""
+    """Join time steps back into sequences."""
     if len(items) < table.batches.time or any(item.array is None for item in items[: table.batches.time]):
-        raise EnforceNotMet(f"the array {name} has {len(items)} entries, the rank table {table.batches.time} steps")
+        raise EnforceNotMet(
+            f"the array {name} has {len(items)} entries, but the rank table has {table.batches.time} steps"
+        )
     items = items[: table.batches.time]
     if not items:
-        raise EnforceNotMet(f"the array {name} is empty: all sequences are")
+        raise EnforceNotMet(f"the array {name} is empty, because all sequences are empty")
     rows = k.xp.concatenate([item.array for item in items])
     entries = table.batches.rows
     lod = (*table.outer, table.offsets)
@@ -153,7 +155,7 @@ def _joined(k: Call, table: RankTable, items: list[LoDTensor], name: str) -> tup
     back[entries] = np.arange(entries.size)
     inner = np.concatenate([np.diff(item.levels[-1]) for item in items])
     if len(items[0].levels) != 1:
-        raise EnforceNotMet("array_to_lod_tensor: entries with more than one LoD level are not supported")
+        raise EnforceNotMet("array_to_lod_tensor: the entries must have at most one LoD level")
     return rows[k.dev.upload(ranges(at[back], lengths[back]))], (*lod, from_lengths(inner[back]))
 
 
@@ -170,7 +172,7 @@ def _infer_from_array(c: InferContext) -> None:
     raw=True,
 )
 def array_to_lod_tensor(k: Call, f: Frame) -> None:
-    """Out = the steps in X as sequences again, in their first order."""
+    """Out = the steps in X joined into sequences again, in their original order."""
     array = f.values[k.ins["X"][0]]
     items = [] if array is None else array.items
     f.set(k.outs["Out"][0], *_joined(k, _table(k, f), items, k.op.input("X")[0]))
@@ -191,7 +193,7 @@ def _infer_back(c: InferContext) -> None:
 
 @op("lod_tensor_to_array_grad", "X RankTable", "Out", infer=_infer_back, grad=False, raw=True)
 def lod_tensor_to_array_grad(k: Call, f: Frame) -> None:
-    """Put the gradients of the steps back into sequences; unused steps have none."""
+    """Join the gradients of the steps back into sequences; unused steps have none."""
     array = f.values[k.ins["X"][0]]
     table = _table(k, f)
     items = list(array.items)
@@ -229,7 +231,7 @@ def _infer_memory_grad(c: InferContext) -> None:
 
 @op("shrink_rnn_memory", "X RankTable I", "Out", infer=_infer_same, grad=_memory_maker, raw=True)
 def shrink_rnn_memory(k: Call, f: Frame) -> None:
-    """Out = the rows (or sequences) of X that are still alive at step I."""
+    """Out = the rows (or sequences) of X that have not ended before step I."""
     source = k.ins["X"][0]
     count = _table(k, f).alive(as_index(k, f))
     lod = f.lods[source]
@@ -263,7 +265,7 @@ def _reordered(f: Frame, source: int, order: IntArray) -> tuple[IntArray, LoD]:
     entries = lod[0].size - 1 if lod else f.values[source].shape[0]
     if entries != order.size:
         what = "sequences" if lod else "rows"
-        raise EnforceNotMet(f"X has {entries} {what}, but the rank table {order.size}")
+        raise EnforceNotMet(f"X has {entries} {what}, but the rank table has {order.size}")
     chosen, levels = order, []
     for offsets in lod:
         sizes = np.diff(offsets)[chosen]
@@ -273,7 +275,7 @@ def _reordered(f: Frame, source: int, order: IntArray) -> tuple[IntArray, LoD]:
 
 
 def _reorder_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Fluid: the gradient op has the slots of the forward op. Like is ours: gradients may come without LoD."""
+    """Fluid: the gradient op has the slots of the forward op. fluidio adds Like, because gradients may lack LoD."""
     x = forward.input("X")[0]
     if x in no_grad:
         return []
@@ -291,7 +293,7 @@ def reorder_lod_tensor_by_rank(k: Call, f: Frame) -> None:
 
 @op("reorder_lod_tensor_by_rank_grad", "X RankTable Like?", "Out", infer=_infer_same, grad=False, raw=True)
 def reorder_lod_tensor_by_rank_grad(k: Call, f: Frame) -> None:
-    """Out = the rows (or sequences) of X back in the order before the rank table; Like has the sequences of Out."""
+    """Out = the rows (or sequences) of X in their order before the rank table; Like has the sequences of Out."""
     source, order = k.ins["X"][0], _table(k, f).order
     if not k.ins.get("Like"):
         rows, lod = _reordered(f, source, np.argsort(order, kind="stable"))

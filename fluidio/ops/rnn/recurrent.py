@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 @op("rnn_memory_helper", "X", "Out", {"dtype": 5}, infer=same_as("X"), grad=True)
 def rnn_memory_helper(k: Call, x: Array) -> Array:
-    """Out = X, under the name that the next step knows."""
+    """Out = X, under the name the next step uses."""
     return x[...]
 
 
@@ -35,7 +35,7 @@ def _infer(c: InferContext) -> None:
 def _length(k: Call, f: Frame) -> int:
     lengths = {name: f.values[i].shape[0] for name, i in zip(k.op.input("inputs"), k.ins["inputs"])}
     if len(set(lengths.values())) != 1:
-        raise EnforceNotMet(f"all inputs of a StaticRNN must have the same number of steps, they have {lengths}")
+        raise EnforceNotMet(f"all inputs of a StaticRNN must have the same number of steps, got {lengths}")
     return int(next(iter(lengths.values())))
 
 
@@ -54,7 +54,7 @@ def _slots(k: Call, names: list[str]) -> list[int]:
     raw=True,
 )
 def recurrent(k: Call, f: Frame) -> None:
-    """outputs[t] = what the block gives for inputs[t] and the states of the step before."""
+    """outputs[t] = the block's results for inputs[t] and the states of the previous step."""
     values, body = f.values, k.blocks["sub_block"]
     time = _length(k, f)
     saving = STEPS_ATTR in k.attrs and not k.attrs["is_test"]
@@ -99,7 +99,7 @@ def recurrent_grad(k: Call, f: Frame) -> None:
     values, body = f.values, k.blocks["sub_block"]
     saved = values[k.ins["step_scopes"][0]]
     if not saved:
-        raise EnforceNotMet("the StaticRNN kept nothing for its gradient; was it run with is_test?")
+        raise EnforceNotMet("the StaticRNN kept no values for its gradient: was it built with is_test=True?")
     forward = f.plan.sub_blocks[body.block.forward_block_idx]
     time = len(saved)
     names = k.op.input("outputs")
@@ -140,7 +140,7 @@ def recurrent_grad(k: Call, f: Frame) -> None:
 
 
 def _wanted(k: Call, slot: str, inside: list[str], own: Mapping[str, int]) -> list[tuple[int, int, int]]:
-    """Return (slot in the gradient block, slot of the result, slot of the variable) for the gradients asked for."""
+    """Return (slot in the gradient block, slot of the result, slot of the variable) for each requested gradient."""
     found = []
     for name, outer, source in zip(inside, k.outs.get(f"{slot}@GRAD", []), k.ins.get(slot, [])):
         inner = own.get(grad_name(name), -1)

@@ -1,4 +1,4 @@
-"""Bloom filters as `pyramid_hash` reads them from a parameter: a header of four numbers, then bits."""
+"""Bloom filters in the format `pyramid_hash` reads from a parameter: a header of four numbers, then bits."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ def murmur128(data: bytes, seed: int) -> tuple[int, int]:
 
 
 class BloomFilter:
-    """A set of byte strings that may hold a few more: `data in filter`."""
+    """A set of byte strings with a few false positives: `data in filter`."""
 
     def __init__(self, parameter: Array) -> None:
         data = parameter.tobytes()
         magic, self._bits, self._hashes, _ = _HEADER.unpack(data[: _HEADER.size].ljust(_HEADER.size, b"\0"))
         if magic != _MAGIC:
             raise EnforceNotMet(
-                f"pyramid_hash: a list of words is not a Bloom filter: it begins with {magic}, not {_MAGIC}"
+                f"pyramid_hash: a word list must be a Bloom filter that begins with {_MAGIC}, this one begins "
+                f"with {magic}"
             )
         self._vector = data[_HEADER.size :]
         if not 0 < self._bits <= 8 * len(self._vector):

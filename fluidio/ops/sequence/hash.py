@@ -1,4 +1,4 @@
-"""hash: ids become other ids below a bound."""
+"""hash: map ids to other ids below a bound."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _xxh64(rows: Any, seed: Any) -> Any:
 
 
 def _tail(found: Array, rest: Any) -> Array:
-    """Mix in the bytes that do not fill 32."""
+    """Mix in the remaining bytes, fewer than 32."""
     at, length = 0, rest.shape[1]
     while at + 8 <= length:
         word = np.ascontiguousarray(rest[:, at : at + 8]).view("<u8")[:, 0]
@@ -81,7 +81,7 @@ def _scramble(found: Array) -> Array:
 
 def _infer(c: InferContext) -> None:
     shape = c.shape("X")
-    c.check(len(shape) == 2, f"X must have two dims, it has shape {list(shape)}")
+    c.check(len(shape) == 2, f"X must have 2 dims, its shape is {list(shape)}")
     c.set("Out", (shape[0], c.attrs["num_hash"], 1), "int64", c.input("X").lod_level)
 
 

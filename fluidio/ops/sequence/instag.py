@@ -19,7 +19,7 @@ _ATTRS: dict[str, Any] = {"is_lod": True, "out_val_if_empty": 0}
 
 def _infer(c: InferContext) -> None:
     c.set("Out", (-1, *c.shape("Ins")[1:]), c.dtype("Ins"))
-    # Fluid: the layer declares float64, and the op fills in float32.
+    # Fluid: the layer declares float64, the op produces float32.
     c.set("LossWeight", (-1, 1))
     c.set("IndexMap", (-1, 2), VarType.INT64)
 
@@ -39,7 +39,7 @@ def _bounds(k: Call, slot: str, rows: int) -> Array:
     lod="kernel",
 )
 def filter_by_instag(k: Call, ins: Array, tags: Array, wanted: Array) -> tuple[Array, ...]:
-    """Out = the sequences of Ins with a tag in Filter_tag; LossWeight = 1 for each, 0 if there is none. On the host."""
+    """Out = the sequences of Ins with a tag in Filter_tag; LossWeight = 1 for each, 0 if none is left. On the host."""
     x, tag = k.dev.download(ins), k.dev.download(tags).reshape(-1)
     rows = _bounds(k, "Ins", x.shape[0]) if k.attrs["is_lod"] else np.arange(x.shape[0] + 1)
     owner = _bounds(k, "Ins_tag", tag.size)

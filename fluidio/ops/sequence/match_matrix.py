@@ -30,7 +30,10 @@ def _parts(k: Call, slot: str, array: Array) -> list[Array]:
 
 def _infer_match(c: InferContext) -> None:
     x, y, w = c.shape("X"), c.shape("Y"), c.shape("W")
-    c.check(w[0] == x[1] and w[2] == y[1], f"W {list(w)} must join X {list(x)} and Y {list(y)}")
+    c.check(
+        w[0] == x[1] and w[2] == y[1],
+        f"W must have shape [{x[1]}, channels, {y[1]}] for X {list(x)} and Y {list(y)}, got {list(w)}",
+    )
     c.set("Out", (-1, 1), c.dtype("X"), 1)
     c.set("Tmp", (-1, 1), c.dtype("X"))
 
@@ -71,19 +74,19 @@ def _infer_conv(c: InferContext) -> None:
 
 
 def _sides(k: Call) -> Iterator[tuple[int, int]]:
-    """Yield rows and columns of each image."""
+    """Yield the numbers of rows and columns of each image."""
     rows, columns = np.diff(k.lod("ROW")[-1]), np.diff(k.lod("COLUMN")[-1])
     return zip((int(n) for n in rows), (int(n) for n in columns))
 
 
 def _windows(k: Call, side: str, size: int) -> Array:
-    """Return what each output reads along a side: [outputs, points of the filter]."""
+    """Return the positions each output reads along a side: [outputs, points of the filter]."""
     stride, points = k.attrs[f"Stride{side}"], k.attrs[f"Kernel{side}"]
     return np.arange(-(-size // stride))[:, None] * stride + np.arange(points) - points // 2
 
 
 def _columns(k: Call, image: Array) -> tuple[Array, Array]:
-    """Return what each output reads [inputs, outputs], and the flat place of each, -1 outside."""
+    """Return the elements each output reads [inputs, outputs], and their flat positions, -1 outside."""
     channels, height, width = image.shape
     ys, xs = _windows(k, "H", height), _windows(k, "W", width)
     y, x = ys[:, :, None, None], xs[None, None, :, :]
@@ -147,7 +150,7 @@ def _infer_topk(c: InferContext) -> None:
     lod="kernel",
 )
 def sequence_topk_avg_pooling(k: Call, x: Array, row: Array, column: Array) -> tuple[Array, Array]:
-    """Out = for each row of an image and channel the sum of the k largest elements by k; pos = which. On the host."""
+    """Out = the sum of the k largest elements of each row of a channel, divided by k; pos = which. On the host."""
     values, topks, channels = k.dev.download(x).reshape(-1), k.attrs["topks"], k.attrs["channel_num"]
     most = max(topks)
     outs, places, start = [], [], 0

@@ -1,4 +1,4 @@
-"""pyramid_hash: runs of words become rows, each put together from pieces of one long parameter."""
+"""pyramid_hash: runs of words become rows, each assembled from pieces of one long parameter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _rotate(x: int, bits: int) -> int:
 
 
 def xxh32(data: bytes, seed: int) -> int:
-    """Return the 32-bit xxHash of bytes whose number is a multiple of four."""
+    """Return the 32-bit xxHash of a multiple of four bytes."""
     words = np.frombuffer(data, "<u4").tolist()
     at = 0
     if len(words) >= 4:
@@ -76,7 +76,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _terms(k: Call, words: Array) -> list[list[Array]]:
-    """Return the runs of two to `pyramid_layer` words of each sequence, the short ones first."""
+    """Return the runs of two to `pyramid_layer` words of each sequence, shortest first."""
     ends = [int(end) for end in k.lod("X")[-1]]
     found = []
     for start, stop in itertools.pairwise(ends):
@@ -86,7 +86,7 @@ def _terms(k: Call, words: Array) -> list[list[Array]]:
 
 
 def _pieces(k: Call, term: Array) -> list[int]:
-    """Return where in W each piece of a term's row begins."""
+    """Return the start in W of each piece of a term's row."""
     data, step, space = term.tobytes(), k.attrs["rand_len"], k.attrs["space_len"]
     return [xxh32(data, at) % space for at in range(0, k.attrs["num_emb"], step)]
 
@@ -111,9 +111,9 @@ def _filter(k: Call, words: Array | None, length: str) -> BloomFilter | None:
     lod="kernel",
 )
 def pyramid_hash(k: Call, x: Array, w: Array, white: Array, black: Array) -> tuple[Array, ...]:
-    """Out = a row for each run of words that is kept, at least one (of zeros) for a sequence. On the host.
+    """Out = one row for each run of words kept, at least one (of zeros) for a sequence. On the host.
 
-    With use_filter, runs that WhiteList does not hold, or BlackList does, are left out.
+    With use_filter, runs not in WhiteList and runs in BlackList are left out.
 
     Fluid: outside of training the rows are multiplied by `drop_out_percent`.
     """
@@ -152,7 +152,7 @@ def pyramid_hash(k: Call, x: Array, w: Array, white: Array, black: Array) -> tup
 
 @gradient("pyramid_hash", "X W DropPos X_Temp_Out? Out@GRAD", "X@GRAD")
 def pyramid_hash_grad(k: Call, x: Array, w: Array, drops: Any, words: Array, dout: Array) -> None:
-    """Fluid: there is no gradient of W; the op itself moves W by `lr` times it."""
+    """Fluid: W has no gradient; the op itself updates W at the rate `lr`."""
     d, kept = k.dev.download(dout), k.dev.download(drops).reshape(-1)
     table, step, row, at = k.dev.download(w).reshape(-1).copy(), k.attrs["rand_len"], 0, 0
     for terms in _terms(k, _float_words(k, x)):

@@ -1,4 +1,4 @@
-"""What ops on sequences share: finding their LoD, and reductions over ragged rows."""
+"""Helpers for ops on sequences: finding their LoD, and reductions over ragged rows."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def sequences(k: Call, slot: str) -> LoD:
     if not lod:
         name = (k.op.input(slot) or ["?"])[0]
         raise EnforceNotMet(
-            f"Input {slot}({name}) has no LoD, but {k.op.type} works on sequences: feed a LoDTensor "
-            "(fluid.create_lod_tensor, or a DataFeeder over a variable with lod_level=1)"
+            f"input {slot} ({name}) has no LoD, but op {k.op.type} works on sequences: feed a LoDTensor (from "
+            "fluid.create_lod_tensor, or from a DataFeeder for a variable with lod_level=1)"
         )
     return lod
 
@@ -41,15 +41,15 @@ def sequences(k: Call, slot: str) -> LoD:
 def last_level(k: Call, slot: str, rows: int) -> IntArray:
     """Return the offsets of the innermost sequences over `rows` rows."""
     offsets = sequences(k, slot)[-1]
-    # Where nothing is left, ops such as ctc_align and sequence_erase leave one row that belongs to no sequence.
+    # If no row is left, ops such as ctc_align and sequence_erase return one row that belongs to no sequence.
     if offsets[-1] != rows and (offsets[-1], rows) != (0, 1):
         name = (k.op.input(slot) or ["?"])[0]
-        raise EnforceNotMet(f"the LoD of input {slot}({name}) ends at {offsets[-1]}, but it has {rows} rows")
+        raise EnforceNotMet(f"the LoD of input {slot} ({name}) ends at {offsets[-1]}, but the tensor has {rows} rows")
     return offsets
 
 
 def from_lengths(lengths: Any) -> IntArray:
-    """Return offsets from lengths."""
+    """Convert lengths to offsets."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
@@ -63,7 +63,7 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 
 
 def segment_ids(offsets: IntArray) -> IntArray:
-    """Return the number of its sequence for each row."""
+    """Return the sequence number of each row."""
     return np.repeat(np.arange(offsets.size - 1, dtype=np.int64), offsets[1:] - offsets[:-1])
 
 
@@ -76,7 +76,7 @@ def rows_lod(lod: LoD, level: int) -> IntArray:
 
 
 def padded_rows(offsets: IntArray, longest: int | None = None) -> tuple[IntArray, Any]:
-    """Return row numbers [sequences, longest] and a mask of those that exist; the others point at row 0."""
+    """Return row numbers [sequences, longest] and a mask of those that exist; the others are row 0."""
     lengths = offsets[1:] - offsets[:-1]
     width = int(lengths.max(initial=0)) if longest is None else longest
     steps = np.arange(width, dtype=np.int64)
@@ -85,7 +85,7 @@ def padded_rows(offsets: IntArray, longest: int | None = None) -> tuple[IntArray
 
 
 def _long_runs(offsets: IntArray) -> bool:
-    """Return whether a loop over sequences beats one call that looks at every row."""
+    """Return whether a loop over sequences is faster than one call over all rows."""
     return bool(offsets[-1] > 8 * (offsets.size - 1))
 
 

@@ -1,4 +1,4 @@
-"""rank_attention: every instance with the others of its page, each pair of ranks with a matrix of its own."""
+"""rank_attention: combine each instance with the others of its page, with one matrix for each pair of ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _infer(c: InferContext) -> None:
 
 
 def _pairs(k: Call, x: Array, table: Array) -> tuple[Array, Array]:
-    """Return the rows that each instance looks at, zeros where there are none, and the matrix of each pair."""
+    """Return the rows that each instance reads, zeros where there are none, and the matrix of each pair."""
     most = k.attrs["MaxRank"]
     own, others, index = table[:, :1], table[:, 1 : 2 * most : 2], table[:, 2 : 2 * most + 1 : 2]
     there = (own > 0) & (others > 0)
@@ -27,9 +27,9 @@ def _pairs(k: Call, x: Array, table: Array) -> tuple[Array, Array]:
 
 @op("rank_attention", "X RankOffset RankParam", "Out", {"MaxRank": 3}, infer=_infer, grad=True)
 def rank_attention(k: Call, x: Array, table: Array, param: Array) -> Array:
-    """Out = the sum over the others of a page of their row of X times the matrix of the two ranks.
+    """Out = the sum over the other instances of a page of their row of X times the matrix of the two ranks.
 
-    Fluid: on a GPU only.
+    Fluid: only on a GPU.
     """
     rows, pair = _pairs(k, x, table)
     matrices = param.reshape(-1, x.shape[1], param.shape[1])

@@ -20,9 +20,9 @@ __all__: list[str] = []
 
 
 def _shifts(offsets: IntArray, rows: int, start: int, length: int) -> list[tuple[int, int, int, Any]]:
-    """Describe for each position of the window which rows it sees.
+    """Describe which rows each position of the window sees.
 
-    Returns (position, first, last, outside): rows first..last of X land shift rows away, except `outside` (row numbers
+    Returns (position, first, last, outside): rows first..last of X move by the shift, except `outside` (row numbers
     whose window would cross the end of their sequence), which see zeros.
     """
     lengths = np.diff(offsets)
@@ -46,7 +46,10 @@ def _by_position(weight: Array, length: int) -> Array:
 def _infer_conv(c: InferContext) -> None:
     x, weight = c.input("X"), c.shape("Filter")
     width = c.attrs["contextLength"] * x.shape[1]
-    c.check(weight[0] == width, f"Filter {list(weight)} needs {width} rows: contextLength times the width of X")
+    c.check(
+        weight[0] == width,
+        f"Filter must have {width} rows, contextLength times the width of X; its shape is {list(weight)}",
+    )
     c.set("Out", (x.shape[0], weight[1]), x.dtype, x.lod_level)
 
 
@@ -60,7 +63,7 @@ def _infer_conv(c: InferContext) -> None:
     lod="kernel",
 )
 def sequence_conv(k: Call, x: Array, padding: Array | None, weight: Array) -> Array:
-    """Out = the window of contextLength rows around each row, times Filter; zeros beyond the ends of a sequence."""
+    """Out = the window of contextLength rows around each row times Filter, with zeros outside the sequence."""
     if k.attrs["contextStride"] != 1:
         raise EnforceNotMet(f"sequence_conv: contextStride must be 1, got {k.attrs['contextStride']}")
     offsets = last_level(k, "X", x.shape[0])
@@ -83,7 +86,7 @@ def sequence_conv(k: Call, x: Array, padding: Array | None, weight: Array) -> Ar
 def _padded(offsets: IntArray, start: int, length: int) -> Iterator[tuple[int, int, int]]:
     """Yield (row, row of PaddingData, position of the window) where a window leaves its sequence.
 
-    The rows of PaddingData before a sequence come first, then those behind it.
+    The rows of PaddingData before a sequence come first, then those after it.
     """
     before = max(0, -start)
     for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
@@ -133,7 +136,9 @@ def _row_offsets(k: Call, x: Array) -> tuple[Any, IntArray]:
     if k.lod("X"):
         return x, last_level(k, "X", x.shape[0])
     if x.ndim != 3:
-        raise EnforceNotMet(f"row_conv takes sequences or a tensor [batch, time, width], X has shape {list(x.shape)}")
+        raise EnforceNotMet(
+            f"row_conv takes sequences or a tensor [batch, time, width]; the shape of X is {list(x.shape)}"
+        )
     return x.reshape(-1, x.shape[2]), np.arange(x.shape[0] + 1, dtype=np.int64) * x.shape[1]
 
 
@@ -183,12 +188,12 @@ def _patches(k: Call, x: Array) -> tuple[Any, tuple[int, int, int, int]]:
     sh, sw = k.attrs["strides"]
     oh, ow = _steps(x.shape[2], up, down, kh, sh), _steps(x.shape[3], left, right, kw, sw)
     if oh < 1 or ow < 1:
-        raise EnforceNotMet(f"the filter {kh} x {kw} does not fit into images of {x.shape[2]} x {x.shape[3]}")
+        raise EnforceNotMet(f"images of {x.shape[2]} x {x.shape[3]} are too small for a filter of {kh} x {kw}")
     return k.xp.pad(x, ((0, 0), (0, 0), (up, down), (left, right))), (oh, ow, kh, kw)
 
 
 def _patches_of_real_sizes(k: Call, x: Array, sizes: Array) -> Array:
-    """Return for each image the patches within its own size, which is given before it was scaled by out_stride."""
+    """Return the patches within each image's real size, which is given before scaling by out_stride."""
     high, wide = (-(-sizes[:, dim].astype(int) // k.attrs["out_stride"][dim]) for dim in (0, 1))
     up, left, down, right = k.attrs["paddings"]
     kh, kw = k.attrs["kernels"]
@@ -197,7 +202,7 @@ def _patches_of_real_sizes(k: Call, x: Array, sizes: Array) -> Array:
     columns = [max(_steps(int(size), left, right, kw, sw), 0) for size in wide]
     beyond = [max((max(count) - 1) * stride + size, 0) for count, stride, size in ((rows, sh, kh), (columns, sw, kw))]
     after = [max(room - before - size, 0) for room, before, size in zip(beyond, (up, left), x.shape[2:])]
-    padded = k.xp.pad(x, ((0, 0), (0, 0), (up, after[0]), (left, after[1])))  # beyond the image there are zeros
+    padded = k.xp.pad(x, ((0, 0), (0, 0), (up, after[0]), (left, after[1])))  # zeros outside the image
     found, counts = [], []
     for image in range(x.shape[0]):
         for i, j in np.ndindex(rows[image], columns[image]):
@@ -218,7 +223,7 @@ def _patches_of_real_sizes(k: Call, x: Array, sizes: Array) -> Array:
 )
 def im2sequence(k: Call, x: Array, sizes: Array | None) -> Array:
     """Out = the patches of each image, row by row, as a sequence; columns are channel, height, width of a patch."""
-    if sizes is not None and x.shape[0] > 1:  # Fluid: a single image is taken whole
+    if sizes is not None and x.shape[0] > 1:  # Fluid: a single image is used whole
         return _patches_of_real_sizes(k, x, np.asarray(k.dev.download(sizes)))
     padded, (oh, ow, kh, kw) = _patches(k, x)
     sh, sw = k.attrs["strides"]

@@ -1,4 +1,4 @@
-"""Ops between ragged rows and padded tensors, and ops that change the LoD alone."""
+"""Convert between ragged rows and padded tensors; and ops that change only the LoD."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__: list[str] = []
 def _infer_pad(c: InferContext) -> None:
     x = c.input("X")
     length = c.attrs["padded_length"]
-    c.set("Out", (-1, 1 if length < 0 else length, *x.shape[1:]), x.dtype, 0)  # Fluid: an open length is declared as 1
+    c.set("Out", (-1, 1 if length < 0 else length, *x.shape[1:]), x.dtype, 0)  # Fluid: an unknown length counts as 1
     c.set("Length", (-1,), VarType.INT64, 0)
 
 
@@ -31,17 +31,17 @@ def _padding(k: Call, x: Array) -> tuple[IntArray, Any]:
     longest = int(np.diff(offsets).max(initial=0))
     width = k.attrs["padded_length"]
     if width >= 0 and width < longest:
-        raise EnforceNotMet(f"the longest sequence has {longest} rows, which do not fit into maxlen {width}")
+        raise EnforceNotMet(f"the longest sequence has {longest} rows, more than maxlen ({width})")
     return padded_rows(offsets, longest if width < 0 else width)
 
 
 @op("sequence_pad", "X PadValue", "Out Length", {"padded_length": -1}, infer=_infer_pad, grad=True, lod="kernel")
 def sequence_pad(k: Call, x: Array, pad_value: Array) -> tuple[Array, Array]:
-    """Out[i] = sequence i, filled up with PadValue; Length = how long each one is."""
+    """Out[i] = sequence i padded with PadValue; Length = the length of each sequence."""
     rows, valid = _padding(k, x)
     shape = (*rows.shape, *x.shape[1:])
     if pad_value.size != 1 and pad_value.shape != x.shape[1:]:
-        raise EnforceNotMet(f"PadValue has shape {list(pad_value.shape)}, expected [1] or {list(x.shape[1:])}")
+        raise EnforceNotMet(f"PadValue must have shape [1] or {list(x.shape[1:])}, got {list(pad_value.shape)}")
     out = k.xp.empty(shape, x.dtype)
     out[...] = pad_value.reshape(-1)[0] if pad_value.size == 1 else pad_value
     out.reshape(-1, *x.shape[1:])[_places(k, valid)] = x
@@ -56,13 +56,13 @@ def sequence_pad_grad(k: Call, x: Array, dout: Array) -> Array:
 
 
 def _places(k: Call, valid: Array) -> Array:
-    """Return the numbers of the places that hold data; a mask would make CuPy wait."""
+    """Return the positions that hold data; a mask would make CuPy wait."""
     return k.dev.upload(np.flatnonzero(valid))
 
 
 def _infer_unpad(c: InferContext) -> None:
     x = c.shape("X")
-    c.check(len(x) >= 2, f"X needs at least two dims, it has shape {list(x)}")
+    c.check(len(x) >= 2, f"X must have at least 2 dims, its shape is {list(x)}")
     c.set("Out", (-1, *(x[2:] or (1,))), c.dtype("X"), 1)
 
 
@@ -87,7 +87,7 @@ def sequence_unpad(k: Call, x: Array, length: Array) -> Array:
 @gradient("sequence_unpad", "X Length Out@GRAD", "X@GRAD")
 def sequence_unpad_grad(k: Call, x: Array, length: Array, dout: Array) -> Array:
     valid, lengths = _kept(k, x, length)
-    dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, and that has no flat one
+    dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, which has no flat view
     dx.reshape(-1, *x.shape[2:])[_places(k, valid)] = dout.reshape(int(lengths.sum()), *x.shape[2:])
     return dx
 
@@ -116,7 +116,7 @@ def lod_reset(k: Call, x: Array, y: Array | None) -> Array:
     lod = _new_lod(k, y)
     wrong = lod_math.problem(lod, x.shape[0])
     if k.attrs["append"] and not (y is not None and k.lod("Y")):
-        lod = (*k.lod("X"), *lod)  # Fluid: the new level counts rows, as the last one before it does
+        lod = (*k.lod("X"), *lod)  # Fluid: the new level counts rows, like the innermost one before
     if wrong:
         raise EnforceNotMet(f"the new LoD does not fit X of {x.shape[0]} rows: {wrong}")
     k.out_lods["Out"] = lod

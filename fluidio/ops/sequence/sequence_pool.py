@@ -1,4 +1,4 @@
-"""Ops that look at each sequence as a whole: pooling and softmax."""
+"""Ops over whole sequences: pooling and softmax."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _infer_pool(c: InferContext) -> None:
 
 
 def _pool_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Make the gradient op; Fluid hands MaxIndex to it for the maximum alone."""
+    """Make the gradient op; as in Fluid, it reads MaxIndex only for the maximum."""
     made = default_grad_maker(forward, no_grad)
     if forward.attrs.get("pooltype", "AVERAGE") != "MAX":
         for grad_op in made:
@@ -47,7 +47,7 @@ def _pool_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     lod="kernel",
 )
 def sequence_pool(k: Call, x: Array) -> KernelResult:
-    """Out = one row for each innermost sequence; an empty one gives pad_value, an outer LoD level stays."""
+    """Out = one row for each innermost sequence; an empty one gives pad_value, outer LoD levels are kept."""
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = sequences(k, "X")[:-1]
     kind = k.attrs["pooltype"].upper()
@@ -96,7 +96,7 @@ def _max_rows(k: Call, x: Array, out: Array, offsets: IntArray) -> Array:
     largest = np.empty(x.shape, bool)
     for best, start, stop in zip(out, offsets[:-1].tolist(), offsets[1:].tolist()):
         np.equal(x[start:stop], best, out=largest[start:stop])
-    hits = np.flatnonzero(largest)[::-1]  # backwards, so that the first of equal ones is written last
+    hits = np.flatnonzero(largest)[::-1]  # in reverse, so that the first of equal ones is written last
     rows, column = np.divmod(hits, columns)
     index.reshape(-1)[ids[rows] * columns + column] = rows
     return index
@@ -122,15 +122,15 @@ def sequence_pool_grad(k: Call, x: Array, max_rows: Array, dout: Array) -> Array
 
 def _max_grad(k: Call, x: Array, max_rows: Array | None, dout: Array) -> Array:
     if max_rows is None:
-        raise EnforceNotMet("sequence_pool(is_test=True) with pool_type max cannot be differentiated")
-    dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, and that has no flat one
+        raise EnforceNotMet("the gradient of sequence_pool with pool_type max needs is_test=False")
+    dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, which has no flat view
     if x.size:
         columns = x[0].size
         flat = max_rows.reshape(-1, columns)
         target = flat.astype(np.int64) * columns + k.xp.arange(columns)
         valid = flat >= 0
         slopes = dout.reshape(-1, columns)
-        if k.dev.is_gpu:  # without masks, for which CuPy waits: what is not valid adds nothing to the first element
+        if k.dev.is_gpu:  # without masks, for which CuPy waits: an invalid one adds zero to the first element
             k.dev.scatter_add(dx.reshape(-1), k.xp.where(valid, target, 0).reshape(-1), (slopes * valid).reshape(-1))
         else:
             dx.reshape(-1)[target[valid]] = slopes[valid]
@@ -139,10 +139,10 @@ def _max_grad(k: Call, x: Array, max_rows: Array | None, dout: Array) -> Array:
 
 @op("sequence_softmax", "X", "Out", {"use_cudnn": False}, infer=same_as("X"), grad=True, lod="kernel")
 def sequence_softmax(k: Call, x: Array) -> Array:
-    """Out = softmax over the rows of each innermost sequence; X has one column."""
+    """Out = the softmax over the rows of each innermost sequence; X has one column."""
     offsets = last_level(k, "X", x.shape[0])
     if x.size != x.shape[0]:
-        raise EnforceNotMet(f"sequence_softmax takes one number for each row, X has shape {list(x.shape)}")
+        raise EnforceNotMet(f"sequence_softmax takes one number for each row; the shape of X is {list(x.shape)}")
     k.out_lods["Out"] = k.lod("X")
     flat = x.reshape(-1)
     ids = k.dev.upload(segment_ids(offsets))

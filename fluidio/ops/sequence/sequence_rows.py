@@ -1,4 +1,4 @@
-"""Ops that repeat, pick, reorder or regroup the rows of sequences."""
+"""Ops that repeat, select, reorder or regroup the rows of sequences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def gathered_grad(k: Call, x: Array, rows: IntArray, dout: Array) -> Array:
-    """Return the gradient of `x[rows]`: rows taken several times are summed."""
+    """Return the gradient of `x[rows]`, summed over rows used several times."""
     dx = k.xp.zeros_like(x)
     if rows.size:
         k.dev.scatter_add(dx, k.dev.upload(rows), dout.reshape(rows.size, *x.shape[1:]))
@@ -33,7 +33,7 @@ def gathered_grad(k: Call, x: Array, rows: IntArray, dout: Array) -> Array:
 
 def _infer_expand(c: InferContext) -> None:
     x = c.input("X")
-    c.set("Out", (-1, *x.shape[1:]), x.dtype, x.lod_level)  # Fluid: whatever the LoD has at run time
+    c.set("Out", (-1, *x.shape[1:]), x.dtype, x.lod_level)  # Fluid: depends on the LoD at run time
 
 
 def _infer_expand_as(c: InferContext) -> None:
@@ -42,13 +42,13 @@ def _infer_expand_as(c: InferContext) -> None:
 
 
 def _reference(k: Call, x: Array) -> tuple[IntArray, IntArray | None]:
-    """Return the offsets of the level of Y that counts, and those of X's sequences; None where X has rows alone."""
+    """Return the offsets of Y's level ref_level, and those of X's sequences (None if X has no LoD)."""
     lod_y = sequences(k, "Y")
     lod_x = k.lod("X")
     level = k.attrs["ref_level"]
     level = len(lod_y) - 1 if level == -1 else level
     if not 0 <= level < len(lod_y):
-        raise EnforceNotMet(f"ref_level {k.attrs['ref_level']} is outside Y's LoD of {len(lod_y)} level(s)")
+        raise EnforceNotMet(f"Y has {len(lod_y)} LoD levels and no level {k.attrs['ref_level']} (ref_level)")
     if len(lod_x) > 1:
         raise EnforceNotMet(f"sequence_expand takes X with at most one LoD level, it has {len(lod_x)}")
     count = lod_x[0].size - 1 if lod_x else x.shape[0]
@@ -73,7 +73,7 @@ def sequence_expand(k: Call, x: Array, y: Array) -> Array:
     """Out = each row (or sequence) of X as often as the sequence of Y at ref_level is long."""
     offsets, groups = _reference(k, x)
     if groups is None:
-        k.out_lods["Out"] = NO_LOD  # Fluid: rows without LoD stay without
+        k.out_lods["Out"] = NO_LOD  # Fluid: rows without LoD get none
         return _repeated(k, x, offsets)
     rows, lengths = _expansion(offsets, groups)
     k.out_lods["Out"] = (from_lengths(lengths),)
@@ -154,14 +154,16 @@ def _infer_concat(c: InferContext) -> None:
 
 
 def _woven(k: Call, xs: list[Array]) -> tuple[IntArray, LoD]:
-    """Return for each output row its number in the concatenated inputs, and the LoD of the result."""
+    """Return the number of each output row in the concatenated inputs, and the LoD of the result."""
     lods = k.lods["X"]
     for lod, name in zip(lods, k.op.input("X")):
         if not lod:
-            raise EnforceNotMet(f"Input X({name}) has no LoD, but sequence_concat works on sequences")
+            raise EnforceNotMet(f"input X ({name}) has no LoD, but sequence_concat works on sequences")
     counts = {lod[-1].size - 1 for lod in lods}
     if len(counts) > 1:
-        raise EnforceNotMet(f"the inputs of sequence_concat have {sorted(counts)} sequences; they must have as many")
+        raise EnforceNotMet(
+            f"the inputs of sequence_concat must have the same number of sequences, got {sorted(counts)}"
+        )
     base = np.cumsum([0, *(x.shape[0] for x in xs[:-1])])
     starts = np.stack([lod[-1][:-1] + b for lod, b in zip(lods, base)], axis=1)
     lengths = np.stack([np.diff(lod[-1]) for lod in lods], axis=1)
@@ -170,7 +172,7 @@ def _woven(k: Call, xs: list[Array]) -> tuple[IntArray, LoD]:
 
 @op("sequence_concat", "X*", "Out", infer=_infer_concat, grad=True, lod="kernel")
 def sequence_concat(k: Call, xs: list[Array]) -> Array:
-    """Out = sequence i of every input, one after the other, for each i."""
+    """Out = sequence i of every input joined, for each i."""
     rows, lod = _woven(k, xs)
     k.out_lods["Out"] = lod
     return k.xp.concatenate(xs)[k.dev.upload(rows)]
@@ -205,7 +207,9 @@ def _slice_rows(k: Call, x: Array, offset: Array, length: Array) -> tuple[IntArr
     bad = np.flatnonzero((begin < 0) | ((count <= 0) & ~nothing) | (begin + count > have))
     if bad.size:
         i = int(bad[0])
-        raise EnforceNotMet(f"sequence {i} has {have[i]} rows; offset {begin[i]} with length {count[i]} is outside it")
+        raise EnforceNotMet(
+            f"sequence {i} has {have[i]} rows; offset {begin[i]} with length {count[i]} reaches outside it"
+        )
     return ranges(offsets[:-1] + begin, count), (from_lengths(count),)
 
 
@@ -230,18 +234,18 @@ def sequence_slice_grad(k: Call, x: Array, offset: Array, length: Array, dout: A
 
 
 def _infer_reshape(c: InferContext) -> None:
-    c.set("Out", (-1, c.attrs["new_dim"]), c.dtype("X"), c.input("X").lod_level)
+    c.set("Out", (-1, c.attrs["new_dim"]), c.dtype("X"), 1)
 
 
 @op("sequence_reshape", "X", "Out", {"new_dim": 1}, infer=_infer_reshape, grad=True, lod="kernel")
 def sequence_reshape(k: Call, x: Array) -> Array:
-    """Out = X with rows of new_dim numbers; each sequence keeps its numbers."""
+    """Out = X with rows of new_dim elements; each sequence keeps its elements."""
     offsets = last_level(k, "X", x.shape[0])
     new, old = k.attrs["new_dim"], int(np.prod(x.shape[1:]))
     numbers = offsets * old
     if (numbers % new).any():
         i = int(np.flatnonzero(np.diff(numbers) % new)[0])
-        raise EnforceNotMet(f"sequence {i} holds {np.diff(numbers)[i]} numbers, which do not make rows of {new}")
+        raise EnforceNotMet(f"sequence {i} holds {np.diff(numbers)[i]} numbers, which cannot form rows of {new}")
     k.out_lods["Out"] = (numbers // new,)
     return x.reshape(-1, new)[:]
 
@@ -258,7 +262,7 @@ def _infer_enumerate(c: InferContext) -> None:
 
 @op("sequence_enumerate", "X", "Out", {"win_size": 1, "pad_value": 0}, infer=_infer_enumerate, grad=False, lod="kernel")
 def sequence_enumerate(k: Call, x: Array) -> Array:
-    """Out = the ids from each position on, win_size of them, pad_value behind the end of the sequence."""
+    """Out = the win_size ids from each position on, with pad_value after the end of the sequence."""
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = k.lod("X")
     ends = np.repeat(offsets[1:], np.diff(offsets))
@@ -282,10 +286,18 @@ def sequence_erase(k: Call, x: Array) -> Array:
 # -- scatter, mask -------------------------------------------------------------------------------------------------
 
 
-@op("sequence_scatter", "X Ids Updates", "Out", infer=same_as("X"), grad=True, lod="kernel")
+def _infer_scatter(c: InferContext) -> None:
+    c.set("Out", c.shape("X"), c.dtype("X"), 0)
+
+
+def _infer_scatter_grad(c: InferContext) -> None:
+    for slot in ("X", "Updates"):
+        c.set(f"{slot}@GRAD", c.shape(slot), c.dtype(slot), 0)
+
+
+@op("sequence_scatter", "X Ids Updates", "Out", infer=_infer_scatter, grad=True, lod="kernel")
 def sequence_scatter(k: Call, x: Array, ids: Array, updates: Array) -> Array:
-    """Out = X with sequence i of Updates added to row i at the columns of sequence i of Ids."""
-    k.out_lods["Out"] = k.lod("X")
+    """Out = X with sequence i of Updates added to row i at the columns of sequence i of Ids; X's sequences are lost."""
     out = x.copy()
     k.dev.scatter_add(out.reshape(-1), _scatter_at(k, x, ids), updates.reshape(-1))
     return out
@@ -302,9 +314,8 @@ def _scatter_at(k: Call, x: Array, ids: Array) -> Array:
     return rows * x.shape[1] + columns
 
 
-@gradient("sequence_scatter", "X Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
+@gradient("sequence_scatter", "X Ids Updates Out@GRAD", "X@GRAD Updates@GRAD", infer=_infer_scatter_grad)
 def sequence_scatter_grad(k: Call, x: Array, ids: Array, updates: Array, dout: Array) -> tuple[Array, Array]:
-    k.out_lods["X@GRAD"] = k.lod("X")
     return dout.copy(), dout.reshape(-1)[_scatter_at(k, x, ids)].reshape(updates.shape)
 
 

@@ -1,7 +1,7 @@
 """Sequences as batches over time: step t holds one row of every sequence that is longer than t.
 
-Recurrent ops run on this layout: sequences sorted by length, longest first, so that the sequences alive at a step are
-a prefix of those alive at the step before, and one matrix product serves all of them.
+Recurrent ops use this layout: with sequences sorted by length, longest first, the sequences present at a step are a
+prefix of those at the previous step, and one matrix product serves all of them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TimeMajor:
         self.rows: IntArray = offsets[of + 1] - 1 - step_of if reverse else offsets[of] + step_of
         self._alive, self._starts, self._step_of, self._place = alive, starts, step_of, place
         self._by_column: dict[int, IntArray] = {}
-        # The row of the same sequence one step before, for every row after the first step.
+        # The same sequence's row one step earlier, for every row after the first step.
         first = self.first
         self.before: IntArray = starts[step_of[first:] - 1] + place[first:]
 
@@ -62,7 +62,7 @@ class TimeMajor:
         return self.steps[0][1] if self.steps else 0
 
     def rows_by_column(self, columns: int) -> IntArray:
-        """Return `rows` for rows that are seen as `columns` rows each: within a step, all first ones, all second ones.
+        """Return `rows` for rows split into `columns` rows each: within a step, all first parts, then all second parts.
 
         Entries columns * start ... columns * stop belong to a step.
         """
@@ -81,12 +81,12 @@ class TimeMajor:
             return k.xp.zeros((self.first, width), dtype)
         if given.shape[0] != self.order.size or given.shape[-1] != width:
             raise EnforceNotMet(
-                f"the initial state has shape {list(given.shape)}, expected [{self.order.size}, {width}]"
+                f"the initial state must have shape [{self.order.size}, {width}], got {list(given.shape)}"
             )
         return given[k.dev.upload(self.order[: self.first])]
 
     def previous(self, k: Call, values: Array, start: Array) -> Array:
-        """Return for every row the value of its sequence one step before; `start` before the first step."""
+        """Return for every row its sequence's value one step earlier; `start` for the first step."""
         out = k.xp.empty_like(values)
         out[: self.first] = start
         out[self.first :] = values[k.dev.upload(self.before)]
@@ -112,7 +112,7 @@ def time_major(offsets: IntArray, reverse: bool = False) -> TimeMajor:
 
 @dataclass(frozen=True)
 class Activation:
-    """A function that replaces the numbers of an array, and its derivative in terms of its result."""
+    """A function applied to an array in place, and its derivative in terms of the result."""
 
     name: str
     apply: Callable[[Any, Any], None]
@@ -164,7 +164,7 @@ _VECTOR = {
 
 
 def recurrent_activation(name: str, *, vector: bool = False) -> Activation:
-    """Return an activation of the ops that run over sequences; `vector` says that Fluid uses its vector kernels."""
+    """Return an activation for ops over sequences; `vector` means that Fluid uses its vector kernels."""
     if vector and name in _VECTOR:
         return _VECTOR[name]
     return _CUT_SIGMOID if name == "sigmoid" else activation(name)
@@ -174,5 +174,5 @@ def activation(name: str) -> Activation:
     """Return an activation by name."""
     found = ACTIVATIONS.get(name or "identity")
     if found is None:
-        raise EnforceNotMet(f"activation {name!r} is not one of {', '.join(sorted(ACTIVATIONS))}")
+        raise EnforceNotMet(f"unknown activation {name!r}: use one of {', '.join(sorted(ACTIVATIONS))}")
     return found

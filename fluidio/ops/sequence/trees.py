@@ -1,4 +1,4 @@
-"""Trees: tree_conv over their patches, tdm_child and tdm_sampler on an index of items. On the host."""
+"""Trees: tree_conv over patches of a tree, tdm_child and tdm_sampler on an index of items. On the host."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__: list[str] = []
 
 def _infer_conv(c: InferContext) -> None:
     nodes, weight = c.shape("NodesVector"), c.shape("Filter")
-    c.check(len(nodes) == 3, f"NodesVector must have 3 dims, it has shape {list(nodes)}")
+    c.check(len(nodes) == 3, f"NodesVector must have 3 dims, its shape is {list(nodes)}")
     c.check(
         nodes[2] == weight[0] or min(nodes[2], weight[0]) < 0,
-        f"Filter is for {weight[0]} features, NodesVector has {nodes[2]}",
+        f"Filter is made for {weight[0]} features, but NodesVector has {nodes[2]}",
     )
     c.set("Out", (*nodes[:2], weight[2], weight[3]), c.dtype("NodesVector"))
 
 
 def _children(edges: Array) -> list[list[int]]:
-    """Return the children of each node, from edges (parent, child) counted from 1 up to the first (0, 0)."""
+    """Return the children of each node from 1-based edges (parent, child), up to the first (0, 0)."""
     real = []
     for parent, child in edges:
         if parent == 0 or child == 0:
@@ -43,7 +43,7 @@ def _children(edges: Array) -> list[list[int]]:
 
 
 def _shares(edges: Array, nodes: int, depth: int, dtype: npt.DTypeLike) -> Array:
-    """Return how much each node counts in each patch [patches, left/right/top, nodes]."""
+    """Return the weight of each node in each patch [patches, left/right/top, nodes]."""
     children = _children(edges)
     found = np.zeros((nodes, 3, nodes), dtype)
     for root in range(1, len(children)):
@@ -67,7 +67,7 @@ def _patches(k: Call, nodes: Array, edges: Array) -> Array:
 
 @op("tree_conv", "NodesVector EdgeSet Filter", "Out", {"max_depth": 2}, infer=_infer_conv, grad=True, lod="none")
 def tree_conv(k: Call, nodes: Array, edges: Array, weight: Array) -> Array:
-    """Out = for each node the nodes below it down to max_depth, by their place to the left, to the right and on top."""
+    """Out = a convolution over the nodes below each node down to max_depth, by left, right and top position."""
     x, w = k.dev.download(nodes), k.dev.download(weight)
     patches = np.einsum("bpkn,bnf->bpfk", _patches(k, x, edges), x)
     return k.dev.upload(np.einsum("bpfk,fkos->bpos", patches, w))
@@ -76,8 +76,8 @@ def tree_conv(k: Call, nodes: Array, edges: Array, weight: Array) -> Array:
 def _read_by_gradient(k: Call, weight: Array) -> Array:
     """Return Filter as [features, outputs, filters, left/right/top].
 
-    Fluid: its gradient takes the numbers in the order of this shape instead of turning them into it, so that the
-    gradient of NodesVector is wrong with more than one output; `right_gradient` turns them.
+    Fluid: its gradient reinterprets the numbers in this shape instead of transposing them, so the gradient of
+    NodesVector is wrong with more than one output; `right_gradient` transposes them.
     """
     features, kinds, outputs, filters = weight.shape
     if k.attrs.get("fluidio_right_gradient"):
@@ -115,7 +115,7 @@ def _infer_child(c: InferContext) -> None:
     lod="none",
 )
 def tdm_child(k: Call, x: Array, tree: Array) -> tuple[Array, Array]:
-    """Child = the children of each node, zeros if it has none; LeafMask = which of them stand for an item."""
+    """Child = the children of each node, zeros if it has none; LeafMask = which of them are items."""
     xp, count = k.xp, k.attrs["child_nums"]
     _check_ids(k.dev.download(x), tree.shape[0])
     child = tree[x][..., 3 : 3 + count]
@@ -154,7 +154,7 @@ def _infer_sampler(c: InferContext) -> None:
     lod="none",
 )
 def tdm_sampler(k: Call, x: Array, travel: Array, layer: Any) -> KernelResult:
-    """Out = for each item and layer of the tree its ancestor (label 1) and other nodes of the layer (label 0)."""
+    """Out = each item's ancestor in each layer of the tree (label 1) and other nodes of the layer (label 0)."""
     a = k.attrs
     ids, way, nodes = (k.dev.download(v) for v in (x, travel, layer))
     ids, nodes, ends = ids.reshape(-1), nodes.reshape(-1), a["layer_offset_lod"]
@@ -170,7 +170,7 @@ def tdm_sampler(k: Call, x: Array, travel: Array, layer: Any) -> KernelResult:
             row += _of_layer(way[item, n], nodes[ends[n] : ends[n + 1]], count, samplers[n], a["output_positive"])
         rows.append(row)
     out = np.array(rows, np.int64).reshape(ids.size, -1)
-    there = np.repeat(way[ids, : len(widths)] != 0, widths, axis=1)  # where the way to the item has not ended above
+    there = np.repeat(way[ids, : len(widths)] != 0, widths, axis=1)  # where the path to the item has not ended above
     labels = np.zeros_like(out)
     if positive:
         starts = np.cumsum([0, *widths])[:-1]
@@ -180,11 +180,11 @@ def tdm_sampler(k: Call, x: Array, travel: Array, layer: Any) -> KernelResult:
 
 
 def _of_layer(own: int, nodes: Array, count: int, sampler: UniformSampler, positive: bool) -> list[int]:
-    """Return the node on the way to an item and others of its layer; zeros if the way has ended above."""
+    """Return the node on the path to an item and others of its layer; zeros if the path has ended above."""
     if own == 0:
         return [0] * (count + positive)
     if count > nodes.size - 1:
-        raise EnforceNotMet(f"a layer of {nodes.size} nodes has no {count} others to sample")
+        raise EnforceNotMet(f"cannot draw {count} negative samples from a layer of {nodes.size} nodes")
     drawn: list[int] = []
     while len(drawn) < count:
         number = sampler.sample()

@@ -1,7 +1,7 @@
 """Sigmoid and tanh as Fluid's vector kernels of recurrent ops compute them, to the last bit.
 
-Fluid: both come from an exp of float32 operations, and tanh(x) is 2 / (1 + exp(-2x)) - 1. That is up to 1e-7 off, a lot
-for states that are small themselves; optimizers that divide by the size of the gradient make more of it.
+Fluid: both use an exp made of float32 operations, and tanh(x) is 2 / (1 + exp(-2x)) - 1. The error of up to 1e-7 is
+large for small states, and optimizers that divide by the size of the gradient amplify it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def tanh(xp: ArrayLibrary | ModuleType, x: Array) -> None:
 
 
 def sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> None:
-    """Replace float32 numbers by their sigmoid; numbers are taken from -40 to 13."""
+    """Replace float32 numbers by their sigmoid; they are clipped to [-40, 13]."""
     _apply("sigmoid", _sigmoid, x)
 
 
@@ -57,7 +57,7 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _exp(x: Array) -> Array:
-    """Return 2^n times a polynomial of what is left."""
+    """Return 2^n times a polynomial of the remainder."""
     x = np.clip(x, -_LARGEST, _LARGEST)
     n = np.floor(x * _LOG2E + _F(0.5))
     rest = x - n * _LN2_HIGH

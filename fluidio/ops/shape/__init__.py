@@ -1,1 +1,1 @@
-"""Ops that change shapes and move, join, cut or pick elements."""
+"""Ops that reshape, and move, join, slice or select elements."""

@@ -15,7 +15,7 @@ _DIMS = {"offset": 0, "dim1": -2, "dim2": -1}
 
 
 def _embedded(shape: tuple[int, ...], attrs: dict[str, Any]) -> tuple[int, ...]:
-    """Return the shape of the input with two dims for its last one."""
+    """Return the shape of the input with its last dim replaced by two."""
     side = shape[-1] + abs(attrs["offset"]) if shape[-1] >= 0 else -1
     rank = len(shape) + 1
     dims = sorted(d % rank for d in (attrs["dim1"], attrs["dim2"]))
@@ -29,14 +29,14 @@ def _infer_embed(c: InferContext) -> None:
     rank = len(c.shape("Input")) + 1
     dim1, dim2 = c.attrs["dim1"], c.attrs["dim2"]
     for dim in (dim1, dim2):
-        c.check(-rank <= dim < rank, f"dim {dim} is not one of the {rank} dims of the output")
-    c.check(dim1 % rank != dim2 % rank, f"dim1 {dim1} and dim2 {dim2} are the same dim")
+        c.check(-rank <= dim < rank, f"the output has {rank} dims and no dim {dim}")
+    c.check(dim1 % rank != dim2 % rank, f"dim1 ({dim1}) and dim2 ({dim2}) name the same dim")
     c.set("Out", _embedded(c.shape("Input"), c.attrs), c.dtype("Input"))
 
 
 @op("diag_embed", "Input", "Out", _DIMS, infer=_infer_embed, grad=False, lod="none")
 def diag_embed(k: Call, x: Array) -> Array:
-    """Out = matrices over dim1 and dim2 with the last dim of Input on a diagonal."""
+    """Out = matrices over dim1 and dim2 that have the last dim of Input on a diagonal."""
     xp, offset, n = k.xp, k.attrs["offset"], x.shape[-1]
     side = n + abs(offset)
     out = xp.zeros((*x.shape[:-1], side, side), x.dtype)
@@ -46,23 +46,23 @@ def diag_embed(k: Call, x: Array) -> Array:
 
 
 def _ascending(attrs: dict[str, Any], rank: int) -> tuple[int, ...]:
-    """Return dim1 and dim2 counted from the front. Fluid: the smaller counts as the rows, in whatever order given."""
+    """Return dim1 and dim2 counted from the front. Fluid: the smaller one is the rows, whatever their order."""
     return tuple(sorted(attrs[name] % rank for name in ("dim1", "dim2")))
 
 
 def _infer_trace(c: InferContext) -> None:
     shape = c.shape("Input")
     rank = len(shape)
-    c.check(rank >= 2, f"Input must have two dims or more, it has shape {list(shape)}")
+    c.check(rank >= 2, f"Input must have at least 2 dims, its shape is {list(shape)}")
     dims = {c.attrs["dim1"] % rank, c.attrs["dim2"] % rank}
-    c.check(len(dims) == 2, f"dim1 {c.attrs['dim1']} and dim2 {c.attrs['dim2']} are the same dim")
+    c.check(len(dims) == 2, f"dim1 ({c.attrs['dim1']}) and dim2 ({c.attrs['dim2']}) name the same dim")
     rest = [size for dim, size in enumerate(shape) if dim not in dims]
     c.set("Out", rest or (1,), c.dtype("Input"))
 
 
 @op("trace", "Input", "Out", {"offset": 0, "dim1": -2, "dim2": -1}, infer=_infer_trace, grad=True, lod="none")
 def trace(k: Call, x: Array) -> Array:
-    """Out = the sums of a diagonal over dim1 and dim2."""
+    """Out = the sums along a diagonal over dim1 and dim2."""
     found = k.xp.trace(x, k.attrs["offset"], *_ascending(k.attrs, x.ndim), dtype=x.dtype)
     return k.xp.asarray(found).reshape(found.shape or (1,))
 

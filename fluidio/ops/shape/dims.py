@@ -23,7 +23,7 @@ Target = Callable[[Call, Any, Any, Any], tuple[int, ...]]
 
 
 def host_ints(k: Call, tensor: Any, several: list[Any] | None = None) -> list[int] | None:
-    """Return integers given as one tensor or as a list of tensors of one number each; None if neither is there."""
+    """Return integers given as one tensor or as a list of one-element tensors; None if neither is given."""
     if tensor is not None:
         return [int(v) for v in k.dev.download(tensor).reshape(-1)]
     if several:
@@ -32,7 +32,7 @@ def host_ints(k: Call, tensor: Any, several: list[Any] | None = None) -> list[in
 
 
 def steady(k: Call, x: Array, slot: str = "X") -> Array:
-    """Return an input of which the output will be a view; a copy if it is a parameter, which changes in place later."""
+    """Return an input that the output will be a view of; a copy if it is a parameter, which changes in place later."""
     changes = k.state.get("changes")
     if changes is None:
         variable = k.op.block._find_var_recursive(k.op.input(slot)[0])
@@ -41,31 +41,35 @@ def steady(k: Call, x: Array, slot: str = "X") -> Array:
 
 
 def keep_lod(k: Call, x: Array, out: Array, slot: str = "X", to: str = "Out") -> Array:
-    """Hand the LoD on if the rows are still the same; return `out`."""
+    """Keep the LoD if the number of rows is the same; return `out`."""
     if x.shape[:1] == out.shape[:1]:
         k.out_lods[to] = k.lod(slot)
     return out
 
 
 def resolve(shape: Sequence[int], source: tuple[int, ...], size: int | None) -> tuple[int, ...]:
-    """Return the shape that Fluid's 0 (copy this dim) and -1 (whatever is left) mean; unknown sizes stay -1."""
+    """Resolve Fluid's 0 (copy this dim) and -1 (infer this dim) in a shape; unknown sizes stay -1."""
     dims = [source[i] if d == 0 and i < len(source) else int(d) for i, d in enumerate(shape)]
     if dims.count(-1) > 1 and size is not None:
-        raise EnforceNotMet(f"reshape: only one dim may be -1, got {list(shape)}")
+        raise EnforceNotMet(f"reshape: only one size can be -1, got {list(shape)}")
     known = math.prod(d for d in dims if d != -1)
     if size is None:
         return tuple(dims)
     if -1 in dims:
         if known == 0 or size % known:
-            raise EnforceNotMet(f"reshape: {size} elements of {list(source)} do not fit {list(shape)}")
+            raise EnforceNotMet(
+                f"reshape: a tensor of shape {list(source)} with {size} elements cannot become {list(shape)}"
+            )
         dims[dims.index(-1)] = size // known
     elif known != size:
-        raise EnforceNotMet(f"reshape: {size} elements of {list(source)} do not fit {list(shape)}")
+        raise EnforceNotMet(
+            f"reshape: a tensor of shape {list(source)} with {size} elements cannot become {list(shape)}"
+        )
     return tuple(dims)
 
 
 def _infer_as_before(c: InferContext) -> None:
-    """Describe the gradient with the shape that XShape has kept: an op in place has given X a new one."""
+    """Describe the gradient with the shape kept in XShape, because an op in place has changed X's shape."""
     infer_gradients(c)
     if c.wants("X@GRAD") and c.has("XShape"):
         c.set("X@GRAD", c.shape("XShape")[1:], None)
@@ -79,7 +83,7 @@ def _register(
     target: Target,
     carried: str = "",
 ) -> None:
-    """Register `name` and `name2`: the second also hands out XShape, from which its gradient takes the shape."""
+    """Register `name` and `name2`: the second also outputs XShape, which gives its gradient the shape."""
 
     def described(c: InferContext) -> None:
         shape = infer(c)
@@ -99,7 +103,7 @@ def _register(
     @op(f"{name}2", inputs, "Out XShape?", attrs, infer=described, grad=True, lod="kernel")
     def second(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
         out = keep_lod(k, x, steady(k, x).reshape(target(k, x, one, several)))
-        # The LoD travels with XShape, so that the gradient can have it back.
+        # XShape carries the LoD, so that the gradient can restore it.
         k.out_lods["XShape"] = k.lod("X")
         return out, k.xp.empty((0, *x.shape), x.dtype)
 
@@ -131,7 +135,7 @@ def _infer_reshape(c: InferContext) -> tuple[int, ...]:
 
 
 def _reshape_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
-    # Fluid: a list of tensors wins over the Shape tensor, and both over the attribute.
+    # Fluid: a list of tensors takes precedence over the Shape tensor, and both over the attribute.
     shape = host_ints(k, None, several) or host_ints(k, one) or k.attrs["shape"]
     return resolve(shape, x.shape, x.size)
 
@@ -174,7 +178,7 @@ def _unsqueezed(axes: Sequence[int], shape: tuple[int, ...]) -> tuple[int, ...]:
     for axis in axes:
         at = axis if axis >= 0 else axis + len(dims) + 1
         if not 0 <= at <= len(dims):
-            raise EnforceNotMet(f"axis {axis} cannot be inserted into a tensor of {len(dims)} dims")
+            raise EnforceNotMet(f"a tensor of {len(dims)} dims cannot get a new dim at {axis}")
         dims.insert(at, 1)
     return tuple(dims)
 
@@ -226,7 +230,7 @@ def _infer_transpose(c: InferContext) -> None:
     shape, axis = c.shape("X"), c.attrs["axis"]
     c.check(
         sorted(a % len(shape) if len(shape) else a for a in axis) == list(range(len(shape))),
-        f"perm {list(axis)} is not a permutation of the {len(shape)} dims of X",
+        f"perm must name each of the {len(shape)} dims of X once, got {list(axis)}",
     )
     c.set("Out", [shape[a] for a in axis], c.dtype("X"), c.input("X").lod_level)
     c.set("XShape", (0, *shape), c.dtype("X"))
@@ -288,11 +292,11 @@ def _reverse_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 def _infer_reverse(c: InferContext) -> None:
     dims = len(c.shape("X"))
-    c.check(all(-dims <= a < dims for a in c.attrs["axis"]), f"axis {c.attrs['axis']} is not among {dims} dims")
+    c.check(all(-dims <= a < dims for a in c.attrs["axis"]), f"X has {dims} dims; axis {c.attrs['axis']} names others")
     c.same("Out", "X")
 
 
 @op("reverse", "X", "Out", {"axis": []}, infer=_infer_reverse, grad=_reverse_grad)
 def reverse(k: Call, x: Array) -> Array:
-    """Out = X read backwards along the axes."""
+    """Out = X reversed along the axes."""
     return k.xp.flip(steady(k, x), tuple({axis % x.ndim for axis in k.attrs["axis"]}))

@@ -1,4 +1,4 @@
-"""Tables of rows: lookup_table, one_hot."""
+"""Lookup in tables: lookup_table, one_hot."""
 
 from __future__ import annotations
 
@@ -22,32 +22,31 @@ _ATTRS: dict[str, Any] = {
     "is_distributed": False,
     "padding_idx": -1,
     "remote_prefetch": False,
-    "entry_config": "",
 }
 
 
 def _rows_of_trainers(k: Call, table: Table, rows: Array) -> Array:
-    """Return rows of a table that is divided among trainers; in a training step all of them look some up."""
+    """Return rows of a table divided among trainers; in a training step every trainer takes part."""
     trains = any(op.type == "exchange_parts" for op in k.op.block.program.global_block().ops)
     return k.dev.upload(table.look_up(k.dev.download(rows), together=trains))
 
 
 def _register(name: str, ids_end_in_one: bool) -> None:
-    """Register a lookup; the older one takes ids of shape [..., 1], whose last dim goes away."""
+    """Register a lookup; the older one takes ids of shape [..., 1] and drops their last dim."""
 
     def infer(c: InferContext) -> None:
         ids, table = c.shape("Ids"), c.shape("W")
-        c.check(len(table) == 2, f"W must be a matrix, it has shape {list(table)}")
+        c.check(len(table) == 2, f"W must be a matrix, its shape is {list(table)}")
         if ids_end_in_one:
-            c.check(ids and ids[-1] in (1, -1), f"the last dim of Ids must be 1, Ids has shape {list(ids)}")
+            c.check(ids and ids[-1] in (1, -1), f"the last dim of Ids must be 1, its shape is {list(ids)}")
             ids = ids[:-1]
         c.set("Out", (*ids, table[1]), c.dtype("W"), c.input("Ids").lod_level)
 
     @op(name, "W Ids", "Out", _ATTRS, infer=infer, grad=True)
     def lookup(k: Call, w: Any, ids: Any) -> Any:
-        """Out = the rows of W that Ids names; zeros for padding_idx."""
+        """Out = the rows of W at the positions in Ids; zeros for padding_idx."""
         rows = found = ids.reshape(-1)
-        if isinstance(w, SelectedRows):  # a table that holds some of its rows
+        if isinstance(w, SelectedRows):  # a table that holds only some of its rows
             w, found = w.value, w.positions(rows, k.xp)
         else:
             check_index(k, rows, w.shape[0], "id")
@@ -72,7 +71,7 @@ def _register(name: str, ids_end_in_one: bool) -> None:
         values = dout.reshape(rows.shape[0], w.shape[1])
         padding = k.attrs["padding_idx"]
         if k.attrs["is_sparse"]:
-            # Fluid: the sparse gradient names the padding row too.
+            # Fluid: the sparse gradient includes the padding row.
             return SelectedRows(rows.copy(), w.shape[0], values)
         if padding != -1 and k.dev.is_gpu:
             values = values * (rows != padding)[:, None]
@@ -92,7 +91,7 @@ def _one_hot(name: str, drop_last: bool) -> None:
     def infer(c: InferContext) -> None:
         shape = c.shape("X")
         if drop_last:
-            c.check(shape and shape[-1] in (1, -1), f"the last dim of X must be 1, X has shape {list(shape)}")
+            c.check(shape and shape[-1] in (1, -1), f"the last dim of X must be 1, its shape is {list(shape)}")
             shape = shape[:-1]
         depth = -1 if c.has("depth_tensor") else c.attrs["depth"]
         c.set("Out", (*shape, depth), c.attrs["dtype"], c.input("X").lod_level)
@@ -106,7 +105,7 @@ def _one_hot(name: str, drop_last: bool) -> None:
         grad=False,
     )
     def kernel(k: Call, x: Any, depth_tensor: Any) -> Any:
-        """Out = rows of zeros with a one where X says."""
+        """Out = rows of zeros with a one at the position given by X."""
         given = host_ints(k, depth_tensor)
         depth = given[0] if given else k.attrs["depth"]
         ids = x.reshape(-1)
@@ -114,7 +113,9 @@ def _one_hot(name: str, drop_last: bool) -> None:
         if k.dev.is_gpu and not k.attrs["allow_out_of_range"]:
             k.dev.check_range(ids, depth, NEVER, k.op)
         elif not k.attrs["allow_out_of_range"] and outside.any():
-            raise EnforceNotMet(f"index {ids[outside][0]} is out of range: depth is {depth}, so 0 ... {depth - 1}")
+            raise EnforceNotMet(
+                f"index {ids[outside][0]} is out of range: depth is {depth}, so indices are 0 ... {depth - 1}"
+            )
         out = k.xp.zeros((ids.shape[0], depth), to_numpy(k.attrs["dtype"]))
         rows = k.xp.arange(ids.shape[0])
         out[rows, k.xp.where(outside, 0, ids)] = ~outside

@@ -21,7 +21,7 @@ _ATTRS: dict[str, Any] = {"combiner": "sum", "is_sparse": False, "padding_idx": 
 
 def _infer(c: InferContext) -> None:
     ids, table = c.shape("Ids"), c.shape("W")
-    c.check(c.attrs["combiner"] == "sum", f"combiner must be sum, it is {c.attrs['combiner']!r}")
+    c.check(c.attrs["combiner"] == "sum", f"combiner must be 'sum', got {c.attrs['combiner']!r}")
     c.set("Out", (-1, ids[1] * table[1]), c.dtype("W"))
 
 
@@ -33,7 +33,7 @@ def _owner(k: Call) -> Array:
 
 @op("fused_embedding_seq_pool", "W Ids", "Out", _ATTRS, infer=_infer, grad=True, lod="kernel")
 def fused_embedding_seq_pool(k: Call, w: Array, ids: Array) -> Array:
-    """Out = for each sequence the sum of the rows of W that Ids names; padding_idx counts as zeros."""
+    """Out = the sum of the rows of W at each sequence's Ids; padding_idx counts as zeros."""
     rows = ids.reshape(-1)
     check_index(k, rows, w.shape[0], "id")
     taken = w.take(rows, axis=0)

@@ -1,4 +1,4 @@
-"""Pick rows and put them back: gather, gather_nd, scatter, scatter_nd_add."""
+"""Gather and scatter rows: gather, gather_nd, scatter, scatter_nd_add."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def check_index(k: Call, index: Array, size: int, what: str) -> None:
-    """Refuse indices outside [0, size); on a GPU the next fetch does, so that the stream does not stop for it."""
+    """Refuse indices outside [0, size); on a GPU the next fetch does, so that the stream need not wait."""
     if k.dev.is_gpu:
         k.dev.check_range(index, size, NEVER, k.op)
         return
@@ -31,14 +31,14 @@ def _infer_gather(c: InferContext) -> None:
     index = c.shape("Index")
     c.check(
         len(index) == 1 or (len(index) == 2 and index[1] == 1),
-        f"Index must have shape [N] or [N, 1], it has {list(index)}",
+        f"Index must have shape [N] or [N, 1], got {list(index)}",
     )
     c.set("Out", (index[0], *c.shape("X")[1:]), c.dtype("X"), 0)
 
 
 @op("gather", "X Index", "Out", {"overwrite": True}, infer=_infer_gather, grad=True, lod="none")
 def gather(k: Call, x: Array, index: Array) -> Array:
-    """Out = the rows of X that Index names."""
+    """Out = the rows of X at the positions in Index."""
     rows = index.reshape(-1)
     check_index(k, rows, x.shape[0], "index")
     return x.take(rows, axis=0)
@@ -48,7 +48,7 @@ def gather(k: Call, x: Array, index: Array) -> Array:
 def gather_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     if k.attrs["overwrite"]:
-        # Fluid: of several picks of one row only the last one's gradient counts, unless overwrite=False.
+        # Fluid: if a row is gathered several times, only the last gradient counts, unless overwrite=False.
         dx[index.reshape(-1)] = dout
     else:
         k.dev.scatter_add(dx, index.reshape(-1), dout)
@@ -56,7 +56,7 @@ def gather_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
 
 
 def _flat_index(k: Call, shape: tuple[int, ...], index: Array) -> tuple[Array, int]:
-    """Return row numbers into the first dims of `shape` flattened, and how many dims those are."""
+    """Return row numbers into the flattened first dims of `shape`, and how many dims those are."""
     depth = index.shape[-1]
     flat = k.xp.zeros(index.shape[:-1], np.int64)
     for i in range(depth):
@@ -67,13 +67,13 @@ def _flat_index(k: Call, shape: tuple[int, ...], index: Array) -> tuple[Array, i
 
 
 def _too_deep(depth: int, rank: int) -> str:
-    # Fluid: tests look for this phrase.
+    # Fluid: its tests look for this phrase.
     return f"Input(Index).shape[-1] should be no greater than Input(X).rank, but it is {depth} for an X of {rank} dims"
 
 
 def _infer_gather_nd(c: InferContext) -> None:
     x, index = c.shape("X"), c.shape("Index")
-    c.check(len(index) > 1, f"Index must have 2 dims or more, it has shape {list(index)}")
+    c.check(len(index) > 1, f"Index must have at least 2 dims, its shape is {list(index)}")
     c.check(index[-1] <= len(x), _too_deep(index[-1], len(x)))
     c.set("Out", (*index[:-1], *x[index[-1] :]), c.dtype("X"), 0)
 
@@ -98,7 +98,7 @@ def _infer_scatter(c: InferContext) -> None:
     x, updates = c.shape("X"), c.shape("Updates")
     c.check(
         all(a == b or a < 0 or b < 0 for a, b in zip(x[1:], updates[1:])),
-        f"rows of Updates {list(updates)} do not fit rows of X {list(x)}",
+        f"the rows of Updates {list(updates)} must have the shape of the rows of X {list(x)}",
     )
     c.same("Out", "X")
 
@@ -107,7 +107,7 @@ def _infer_scatter(c: InferContext) -> None:
 def scatter(k: Call, x: Array, ids: Array, updates: Array) -> Array:
     """Out = X with the rows Ids replaced by Updates, or with overwrite=False set to the sum of theirs.
 
-    Fluid: with overwrite=False the named rows of X count as zero.
+    Fluid: with overwrite=False these rows of X count as zero.
     """
     rows = ids.reshape(-1)
     check_index(k, rows, x.shape[0], "id")
@@ -122,7 +122,7 @@ def scatter(k: Call, x: Array, ids: Array, updates: Array) -> Array:
 
 @gradient("scatter", "Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
 def scatter_grad(k: Call, ids: Array, updates: Array, dout: Array) -> KernelResult:
-    # Fluid: X@GRAD is Out@GRAD as it is, the replaced rows included.
+    # Fluid: X@GRAD is Out@GRAD unchanged, including the replaced rows.
     return (
         dout[...] if k.wants("X@GRAD") else None,
         dout.take(ids.reshape(-1), axis=0) if k.wants("Updates@GRAD") else None,

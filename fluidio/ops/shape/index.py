@@ -1,4 +1,4 @@
-"""Pick elements by index tensors: index_sample, index_select."""
+"""Select elements with index tensors: index_sample, index_select."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__: list[str] = []
 def _infer_sample(c: InferContext) -> None:
     x, index = c.shape("X"), c.shape("Index")
     c.check(len(x) == len(index) == 2, f"X {list(x)} and Index {list(index)} must be matrices")
-    c.check(x[0] == index[0] or min(x[0], index[0]) < 0, f"X has {x[0]} rows, Index {index[0]}")
+    c.check(x[0] == index[0] or min(x[0], index[0]) < 0, f"X has {x[0]} rows, but Index has {index[0]}")
     c.set("Out", index, c.dtype("X"), c.input("Index").lod_level)
 
 
 @op("index_sample", "X Index", "Out", infer=_infer_sample, grad=True, lod="none")
 def index_sample(k: Call, x: Array, index: Array) -> Array:
-    """Out = in each row the elements of X that the same row of Index names."""
+    """Out = in each row, the elements of X at the positions in the same row of Index."""
     check_index(k, index, x.shape[1], "index")
     return k.xp.take_along_axis(x, index.astype("int64", copy=False), axis=1)
 
@@ -35,16 +35,16 @@ def index_sample_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
 
 def _infer_select(c: InferContext) -> None:
     shape, dim = list(c.shape("X")), c.attrs["dim"]
-    c.check(-len(shape) <= dim < len(shape), f"dim {dim} is not one of the {len(shape)} dims of X")
+    c.check(-len(shape) <= dim < len(shape), f"X has {len(shape)} dims and no dim {dim}")
     index = c.shape("Index")
-    c.check(len(index) == 1 or index[1:] == (1,), f"Index must be a vector, it has shape {list(index)}")
+    c.check(len(index) == 1 or index[1:] == (1,), f"Index must be a vector, its shape is {list(index)}")
     shape[dim] = index[0]
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
 @op("index_select", "X Index", "Out", {"dim": 0}, infer=_infer_select, grad=True, lod="none")
 def index_select(k: Call, x: Array, index: Array) -> Array:
-    """Out = the slices of X along dim that Index names."""
+    """Out = the slices of X along dim at the positions in Index."""
     dim, rows = k.attrs["dim"], index.reshape(-1)
     check_index(k, rows, x.shape[dim], "index")
     return k.xp.ascontiguousarray(x.take(rows, axis=dim))

@@ -1,4 +1,4 @@
-"""Put tensors together and take them apart: concat, split, stack, unstack, multiplex."""
+"""Join and split tensors: concat, split, stack, unstack, multiplex."""
 
 from __future__ import annotations
 
@@ -31,14 +31,18 @@ def _infer_concat(c: InferContext) -> None:
         c.set("Out", (-1,) * len(first), parts[0].dtype, parts[0].lod_level)
         return
     axis = c.attrs["axis"]
-    c.check(-len(first) <= axis < len(first), f"axis {axis} is not among {len(first)} dims")
+    c.check(-len(first) <= axis < len(first), f"the inputs have {len(first)} dims and no dim {axis}")
     axis %= len(first)
     for part in parts[1:]:
-        c.check(len(part.shape) == len(first), f"{part.name} has {len(part.shape)} dims, the first input {len(first)}")
+        c.check(
+            len(part.shape) == len(first),
+            f"{part.name} has {len(part.shape)} dims, but the first input has {len(first)}",
+        )
         for i, (a, b) in enumerate(zip(first, part.shape)):
             c.check(
                 i == axis or a == b or a < 0 or b < 0,
-                f"{part.name} {list(part.shape)} does not fit the first input {list(first)} outside axis {axis}",
+                f"{part.name} {list(part.shape)} and the first input {list(first)} must be equal in all dims "
+                f"but {axis}",
             )
     sizes = [part.shape[axis] for part in parts]
     shape = [next((n for n in same if n >= 0), -1) for same in zip(*(part.shape for part in parts))]
@@ -47,17 +51,19 @@ def _infer_concat(c: InferContext) -> None:
 
 
 def _joined_lod(k: Call, axis: int) -> LoD:
-    """Return the LoD of the first input; along the rows, that of the others behind it."""
+    """Return the LoD of the first input; along the rows, followed by those of the others."""
     first, *others = k.lods["X"]
     behind = [lod for lod in others if lod] if first and axis == 0 else []
     if any(len(lod) != len(first) for lod in behind):
-        raise EnforceNotMet(f"concat: the inputs have {[len(lod) for lod in k.lods['X']]} LoD levels; give them alike")
+        raise EnforceNotMet(
+            f"concat: the inputs must have the same number of LoD levels, got {[len(lod) for lod in k.lods['X']]}"
+        )
     return merge([first, *behind]) if behind else first or NO_LOD
 
 
 @op("concat", "X* AxisTensor?", "Out", {"axis": 0}, infer=_infer_concat, grad=True, lod="kernel")
 def concat(k: Call, xs: list[Any], axis_tensor: Any) -> Any:
-    """Out = the inputs one after the other along axis."""
+    """Out = the inputs joined along axis."""
     axis = _axis(k, axis_tensor, xs[0].ndim)
     k.out_lods["Out"] = _joined_lod(k, axis)
     return k.xp.concatenate(xs, axis=axis)
@@ -71,17 +77,17 @@ def concat_grad(k: Call, xs: list[Array], axis_tensor: Array, dout: Array) -> Ar
 
 
 def _sections(size: int, sections: list[int], number: int, outputs: int) -> list[int]:
-    """Return the sizes of the parts; -1 stands for what the others leave. A number of parts goes before sections."""
+    """Return the sizes of the parts; -1 stands for the rest. A number of parts takes precedence over sections."""
     if number > 0 or not sections:
         count = number or outputs
         if size >= 0 and size % count:
-            raise EnforceNotMet(f"{size} does not divide into {count} equal parts")
+            raise EnforceNotMet(f"{size} entries cannot be divided into {count} equal parts")
         return [size // count if size >= 0 else -1] * max(count, outputs)
     parts = list(sections)
     if -1 in parts and size >= 0:
         parts[parts.index(-1)] = size - sum(p for p in parts if p != -1)
     if size >= 0 and sum(parts) != size:
-        raise EnforceNotMet(f"sections {list(sections)} do not add up to the size {size} of the split dim")
+        raise EnforceNotMet(f"sections {list(sections)} must add up to {size}, the size of the dim that is split")
     return parts
 
 
@@ -124,7 +130,7 @@ def _split_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     lod="none",
 )
 def split(k: Call, x: Array, axis_tensor: Array, sections_list: list[Array]) -> Array:
-    """Out = X cut along axis into equal parts or given sections."""
+    """Out = X split along axis into equal parts or given sections."""
     axis = _axis(k, axis_tensor, x.ndim)
     given = [int(k.dev.download(s).reshape(-1)[0]) for s in sections_list] if sections_list else k.attrs["sections"]
     sizes = _sections(x.shape[axis], given, 0 if sections_list else k.attrs["num"], len(k.outs["Out"]))
@@ -136,9 +142,9 @@ def _infer_stack(c: InferContext) -> None:
     shape = list(parts[0].shape)
     for part in parts[1:]:
         fits = len(part.shape) == len(shape) and all(a == b or a < 0 or b < 0 for a, b in zip(shape, part.shape))
-        c.check(fits, f"{part.name} {list(part.shape)} has not the shape of the first input {shape}")
+        c.check(fits, f"{part.name} {list(part.shape)} and the first input {shape} must have the same shape")
     axis = c.attrs["axis"]
-    c.check(-len(shape) - 1 <= axis <= len(shape), f"axis {axis} is not within the {len(shape) + 1} dims of Y")
+    c.check(-len(shape) - 1 <= axis <= len(shape), f"axis must lie in {-len(shape) - 1} ... {len(shape)}, got {axis}")
     shape.insert(axis if axis >= 0 else axis + len(shape) + 1, len(parts))
     c.set("Y", shape, parts[0].dtype, parts[0].lod_level)
 
@@ -156,10 +162,10 @@ def stack_grad(k: Call, dy: Array) -> KernelResult:
 
 def _infer_unstack(c: InferContext) -> None:
     shape, axis = list(c.shape("X")), c.attrs["axis"]
-    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of X")
+    c.check(-len(shape) <= axis < len(shape), f"X has {len(shape)} dims and no dim {axis}")
     removed = shape.pop(axis)
     count = len(c.op.output("Y"))
-    c.check(removed in (-1, count), f"dim {axis} has {removed} entries, but {count} outputs are asked for")
+    c.check(removed in (-1, count), f"dim {axis} has {removed} entries, but the op has {count} outputs")
     for index in range(count):
         c.set("Y", shape, c.dtype("X"), 0, index)
 
@@ -168,7 +174,7 @@ def _infer_unstack(c: InferContext) -> None:
 def unstack(k: Call, x: Array) -> KernelResult:
     """Y = the slices of X along axis, which disappears."""
     parts = k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0)
-    # Not `for part in parts`: what NumPy gives for a vector are scalars, which stay scalars when reshaped.
+    # Not `for part in parts`: iterating over a vector gives NumPy scalars, which remain scalars when reshaped.
     return [parts[i : i + 1].reshape(parts.shape[1:]) for i in range(parts.shape[0])]
 
 
@@ -178,13 +184,13 @@ def unstack_grad(k: Call, dys: list[Array]) -> Array:
 
 
 def _infer_multiplex(c: InferContext) -> None:
-    c.check(len(c.inputs("X")) > 1, "it needs at least two candidates")
+    c.check(len(c.inputs("X")) > 1, "X must hold at least two candidates")
     c.same("Out", "X")
 
 
 @op("multiplex", "Ids X*", "Out", infer=_infer_multiplex, grad=True, lod="none")
 def multiplex(k: Call, ids: Array, xs: list[Array]) -> Array:
-    """Out = row i of the input that Ids[i] names."""
+    """Out = row i taken from input number Ids[i]."""
     which = ids.reshape(-1)
     return k.xp.stack(xs)[which, k.xp.arange(which.shape[0])]
 

@@ -1,4 +1,4 @@
-"""Make tensors larger: pad, pad2d, pad_constant_like, expand, expand_as."""
+"""Pad or repeat tensors: pad, pad2d, pad_constant_like, expand, expand_as."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def _inner(shape: tuple[int, ...], pairs: list[tuple[int, int]]) -> tuple[slice,
 
 def _infer_pad(c: InferContext) -> None:
     shape, flat = c.shape("X"), c.attrs["paddings"]
-    c.check(len(flat) == 2 * len(shape), f"paddings {flat} must have two numbers for each of {len(shape)} dims")
-    c.check(min(flat, default=0) >= 0, f"paddings {flat} must not be negative")
+    c.check(
+        len(flat) == 2 * len(shape), f"paddings must hold two numbers for each of the {len(shape)} dims, got {flat}"
+    )
+    c.check(min(flat, default=0) >= 0, f"paddings must not be negative, got {flat}")
     dims = [d + before + after if d >= 0 else -1 for d, (before, after) in zip(shape, _pairs(flat))]
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
 
@@ -55,7 +57,7 @@ def _infer_pad2d(c: InferContext) -> None:
     first = 2 if c.attrs["data_format"] == "NCHW" else 1
     top, bottom, left, right = c.attrs["paddings"] if not c.has("Paddings") else (0, 0, 0, 0)
     for axis, more in ((first, top + bottom), (first + 1, left + right)):
-        shape[axis] = -1 if shape[axis] < 0 else shape[axis] + more  # Fluid: a tensor of paddings is not counted
+        shape[axis] = -1 if shape[axis] < 0 else shape[axis] + more  # Fluid: ignores a tensor of paddings
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
@@ -68,12 +70,14 @@ def _infer_pad2d(c: InferContext) -> None:
     grad=True,
 )
 def pad2d(k: Call, x: Array, paddings: Array) -> Array:
-    """Out = images with a border: constant, reflected or the edge repeated."""
+    """Out = images with a border: a constant, a reflection, or the edge repeated."""
     pairs, mode = _pairs_2d(k, paddings), k.attrs["mode"]
     if mode == "constant":
         return k.xp.pad(x, pairs, constant_values=x.dtype.type(k.attrs["pad_value"]))
     if mode == "reflect" and any(size <= max(pair) for size, pair in zip(x.shape, pairs) if max(pair)):
-        raise EnforceNotMet(f"mode reflect: paddings {k.attrs['paddings']} are too large for {list(x.shape)}")
+        raise EnforceNotMet(
+            f"mode 'reflect': paddings {k.attrs['paddings']} are too large for X of shape {list(x.shape)}"
+        )
     return k.xp.pad(x, pairs, mode=mode)
 
 
@@ -89,7 +93,7 @@ def pad2d_grad(k: Call, x: Array, paddings: Array, dout: Array) -> Array:
 
 
 def _fold(xp: ArrayLibrary | ModuleType, d: Array, axis: int, before: int, after: int, mode: str) -> Array:
-    """Add what lies in the border to the elements it was copied from."""
+    """Add the gradients in the border to the elements they were copied from."""
     d = xp.moveaxis(d, axis, 0)
     size = d.shape[0] - before - after
     inner = d[before : before + size].copy()
@@ -110,10 +114,10 @@ def _infer_like(c: InferContext) -> None:
 
 @op("pad_constant_like", "X Y", "Out", {"pad_value": 0.0}, infer=_infer_like, grad=True)
 def pad_constant_like(k: Call, x: Array, y: Array) -> Array:
-    """Out = Y filled up with pad_value to the shape of X."""
+    """Out = Y padded with pad_value to the shape of X."""
     pairs = [(0, have - want) for have, want in zip(x.shape, y.shape)]
     if any(after < 0 for _, after in pairs):
-        raise EnforceNotMet(f"Y {list(y.shape)} is larger than X {list(x.shape)}")
+        raise EnforceNotMet(f"Y {list(y.shape)} must not be larger than X {list(x.shape)}")
     return k.xp.pad(y, pairs, constant_values=y.dtype.type(k.attrs["pad_value"]))
 
 
@@ -128,7 +132,9 @@ def _times(k: Call, one: Any, several: Any) -> list[int]:
 
 def _infer_expand(c: InferContext) -> None:
     shape, times = c.shape("X"), c.attrs["expand_times"] or [-1] * len(c.shape("X"))
-    c.check(len(times) == len(shape), f"expand_times {times} must have one number for each of {len(shape)} dims")
+    c.check(
+        len(times) == len(shape), f"expand_times must hold one number for each of the {len(shape)} dims, got {times}"
+    )
     dims = [-1 if d < 0 or t < 0 else d * t for d, t in zip(shape, times)]
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
 
@@ -148,7 +154,7 @@ def expand(k: Call, x: Array, one: Array, several: Any) -> Array:
 
 
 def _folded(dout: Array, shape: tuple[int, ...]) -> Array:
-    """Sum what was repeated."""
+    """Sum over repetitions."""
     parts: list[int] = []
     for size, total in zip(shape, dout.shape):
         parts += [total // size if size else 0, size]
@@ -162,7 +168,7 @@ def expand_grad(k: Call, x: Array, one: Array, several: Any, dout: Array) -> Arr
 
 def _infer_expand_as(c: InferContext) -> None:
     x, target = c.shape("X"), c.shape("target_tensor")
-    c.check(len(x) == len(target), f"X {list(x)} and target_tensor {list(target)} must have one number of dims")
+    c.check(len(x) == len(target), f"X {list(x)} and target_tensor {list(target)} must have the same number of dims")
     c.set("Out", c.shape("target_tensor"), c.dtype("X"), c.input("X").lod_level)
 
 
@@ -170,7 +176,7 @@ def _infer_expand_as(c: InferContext) -> None:
 def expand_as(k: Call, x: Array, target: Array) -> Array:
     """Out = X repeated to the shape of the target."""
     if x.ndim != target.ndim or any(t % s if s else t for s, t in zip(x.shape, target.shape)):
-        raise EnforceNotMet(f"X {list(x.shape)} cannot be repeated to the target's shape {list(target.shape)}")
+        raise EnforceNotMet(f"X {list(x.shape)} cannot be repeated to the shape {list(target.shape)} of target_tensor")
     times = [t // s if s else 1 for s, t in zip(x.shape, target.shape)]
     return keep_lod(k, x, k.xp.tile(x, times))
 

@@ -24,9 +24,12 @@ def _infer(times: bool) -> Any:
     def infer(c: InferContext) -> None:
         inputs = c.inputs("X")
         rows, width = inputs[0].shape
-        c.check(all(v.shape[1] == width for v in inputs), "all of X must have the same number of columns")
+        c.check(all(v.shape[1] == width for v in inputs), "all inputs X must have the same number of columns")
         part = _columns(c.attrs, width)
-        c.check(0 <= part.start < part.stop <= width, f"columns {part.start} to {part.stop} are not within {width}")
+        c.check(
+            0 <= part.start < part.stop <= width,
+            f"columns {part.start} to {part.stop} reach outside the {width} columns of X",
+        )
         found = (part.stop - part.start) * (len(inputs) if times else 1)
         c.set("Out", (rows, found), inputs[0].dtype)
 

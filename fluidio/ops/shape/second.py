@@ -1,4 +1,4 @@
-"""Second derivatives of ops that move numbers about: their gradients are linear."""
+"""Second derivatives of ops that only move elements: their gradients are linear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse rows as they are: merge_selected_rows, get_tensor_from_selected_rows, lookup_sparse_table."""
+"""Ops on sparse rows: merge_selected_rows, get_tensor_from_selected_rows, lookup_sparse_table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _infer_merge(c: InferContext) -> None:
 
 @op("merge_selected_rows", "X", "Out", infer=_infer_merge, grad=False, lod="none")
 def merge_selected_rows(k: Call, x: Any) -> Any:
-    """Out = the rows of X, each once, with the sum of what X has for it."""
+    """Out = the rows of X without repeats: the values of equal rows are added up."""
     rows, values = x.merged(k.xp)
     return SelectedRows(rows, x.height(), values)
 
@@ -40,8 +40,8 @@ def get_tensor_from_selected_rows(k: Call, x: Any) -> Any:
 
 def _infer_sparse_lookup(c: InferContext) -> None:
     ids, table = c.shape("Ids"), c.shape("W")
-    c.check(len(ids) == 2 and ids[1] == 1, f"Ids must be [n, 1], they are {list(ids)}")
-    c.set("Out", (2, table[1]), c.dtype("W"))  # Fluid: the rank of Ids for their number
+    c.check(len(ids) == 2 and ids[1] == 1, f"Ids must have shape [N, 1], got {list(ids)}")
+    c.set("Out", (2, table[1]), c.dtype("W"))  # Fluid: the rank of Ids in place of their number
 
 
 @op(

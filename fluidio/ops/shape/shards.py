@@ -1,4 +1,4 @@
-"""Ids and rows divided among servers and put together again, tensors laid out as one, and marks of trainers."""
+"""Divide ids and rows among servers and merge them again, fuse tensors in one buffer, and select by trainer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call, KernelResult
+from fluidio.ops.math.elementwise import check_broadcast, fit
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
@@ -20,7 +21,7 @@ __all__: list[str] = []
 
 @op("split_ids", "Ids*", "Out*", infer=None, grad=False, lod="none")
 def split_ids(k: Call, ids: list[Array]) -> Any:
-    """Out[i] = the different ids, in order, whose remainder by the number of outputs is i; sparse rows go along."""
+    """Out[i] = the distinct ids in order whose remainder modulo the number of outputs is i; or such sparse rows."""
     count = len(k.outs["Out"])
     if isinstance(ids[0], SelectedRows):
         return [_rows_where(ids[0], ids[0].index % count == part) for part in range(count)]
@@ -34,7 +35,7 @@ def _rows_where(rows: SelectedRows, chosen: Array) -> SelectedRows:
 
 @op("merge_ids", "Ids* Rows* X*", "Out*", infer=None, grad=False, lod="none")
 def merge_ids(k: Call, ids: list[Array], rows: list[Array], values: list[Array]) -> KernelResult:
-    """Out[i] = for each of Ids[i] the row of X that stands where Rows has the id."""
+    """Out[i] = the row of X for each of Ids[i], found by its position in Rows."""
     known = np.concatenate([k.dev.download(one).reshape(-1) for one in rows])
     table = k.xp.concatenate([one.reshape(-1, one.shape[-1]) for one in values])
     order = np.argsort(known, kind="stable")
@@ -44,7 +45,7 @@ def merge_ids(k: Call, ids: list[Array], rows: list[Array], values: list[Array])
         place = np.searchsorted(known[order], flat)
         if place.size and (place.max() >= known.size or (known[order][place] != flat).any()):
             missing = sorted(set(flat.tolist()) - set(known.tolist()))[:5]
-            raise EnforceNotMet(f"Rows has no id {missing}")
+            raise EnforceNotMet(f"Rows does not contain the id {missing}")
         found.append(table[k.dev.upload(order[place])])
     return found
 
@@ -59,7 +60,7 @@ def merge_ids(k: Call, ids: list[Array], rows: list[Array], values: list[Array])
     lod="none",
 )
 def split_selected_rows(k: Call, x: SelectedRows) -> Any:
-    """Out[i] = the rows of X in the i-th section of its height, counted from its beginning."""
+    """Out[i] = the rows of X in the i-th section of its height, numbered from the start of the section."""
     ends = np.cumsum([0, *k.attrs["height_sections"]])
     parts = []
     for start, stop in pairwise(ends.tolist()):
@@ -78,7 +79,7 @@ def split_selected_rows(k: Call, x: SelectedRows) -> Any:
     lod="none",
 )
 def coalesce_tensor(k: Call, parts: list[Array]) -> KernelResult:
-    """FusedOutput = room for all inputs, one behind the other; Output = their pieces of it.
+    """FusedOutput = one buffer for all inputs in order; Output = their pieces of it.
 
     Fluid: each piece begins at a multiple of 256 bytes.
     """
@@ -103,7 +104,7 @@ def ref_by_trainer_id(k: Call, xs: list[Array], trainer: Any) -> Array:
     """Out = the input of one trainer."""
     number = int(k.dev.download(trainer).reshape(-1)[0])
     if not 0 <= number < len(xs):
-        raise EnforceNotMet(f"TrainerId is {number}, but X has {len(xs)} tensors")
+        raise EnforceNotMet(f"TrainerId is {number}, but X holds {len(xs)} tensors")
     return xs[number].copy()
 
 
@@ -120,7 +121,7 @@ def _infer_made(c: InferContext) -> None:
 
 @op("fake_init", "", "Out", {"shape": [], "dtype": VarType.FP32}, infer=_infer_made, grad=False, lod="none")
 def fake_init(k: Call) -> Array:
-    """Out = room of the shape; a server fills it."""
+    """Out = memory of the given shape, to be filled by a server."""
     return k.xp.zeros(k.attrs["shape"], to_numpy(k.attrs["dtype"]))
 
 
@@ -132,7 +133,7 @@ def _infer_dequant(c: InferContext) -> None:
 
 @op("lookup_table_dequant", "W Ids", "Out", {"padding_idx": -1}, infer=_infer_dequant, grad=False, lod="none")
 def lookup_table_dequant(k: Call, table: Array, ids: Array) -> Array:
-    """Out = rows of a table of bytes: a row begins with its least and largest number, bytes divide what is between."""
+    """Out = rows of a table of bytes: a row starts with its minimum and maximum, and bytes divide the range between."""
     flat = ids.reshape(-1)
     rows = table[flat]
     low, high = rows[:, :1], rows[:, 1:2]
@@ -159,9 +160,9 @@ def _infer_clip(c: InferContext) -> None:
     lod="none",
 )
 def dgc_clip_by_norm(k: Call, step: Array, x: Array) -> Array:
-    """Out = X cut to a norm once the step has come where compression begins; X as it is before.
+    """Out = X clipped to a norm from the step on at which compression begins; before that, X unchanged.
 
-    Fluid: it leaves Out empty before.
+    Fluid: leaves Out empty before that.
     """
     if int(k.dev.download(step).reshape(-1)[0]) < int(k.attrs["rampup_begin_step"]):
         return x.copy()
@@ -175,6 +176,7 @@ def _infer_answer(c: InferContext) -> None:
 
 @op("equal_reduce", "X Y", "Out", {"axis": -1}, infer=_infer_answer, grad=False, lod="none")
 def equal_reduce(k: Call, x: Array, y: Array) -> Array:
-    """Out = whether all elements are equal."""
-    same = k.xp.asarray(x.shape == y.shape and bool((x == y).all()))
-    return same.reshape(1)
+    """Out = whether all elements are equal, Y broadcast."""
+    x, y = fit(k, x, y)
+    check_broadcast(x, y)
+    return (x == y).all().reshape(1)

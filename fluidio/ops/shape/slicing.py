@@ -1,4 +1,4 @@
-"""Cut pieces out of tensors: slice, strided_slice, crop."""
+"""Slices and crops: slice, strided_slice, crop."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _TENSORS = "StartsTensor? EndsTensor? StartsTensorList*? EndsTensorList*?"
 
 
 def _range(size: int, start: int, end: int) -> tuple[int, int]:
-    """Return start and end of a slice with step 1 within a dim, as Fluid reads negative and far ones."""
+    """Return the start and end of a slice with step 1 within a dim, with Fluid's rules for bounds out of range."""
     start = max(start + size if start < 0 else start, 0)
     end = max(end + size if end < 0 else end, 0)
     return min(start, size), max(min(end, size), min(start, size))
 
 
 def _known(c: InferContext) -> list[bool]:
-    """Tell for each axis whether its bounds are numbers; without `infer_flags` no axis is known beside tensors."""
+    """Return for each axis whether its bounds are numbers; with tensors, none is known without `infer_flags`."""
     flags: list[int] = c.attrs["infer_flags"]
     tensors = any(c.has(slot) for slot in c.op.input_names if slot != "Input")
     return [flag != -1 for flag in flags] if flags else [not tensors] * len(c.attrs["axes"])
 
 
 def _set_dims(c: InferContext, shape: list[int]) -> None:
-    """Describe Out by the dims after the cut, without those that disappear."""
+    """Describe Out by the dims after slicing, without dropped ones."""
     for axis in sorted(c.attrs["decrease_axis"], reverse=True):
-        c.check(shape[axis] in (1, -1), f"dim {axis} has {shape[axis]} entries after the cut, so it cannot be dropped")
+        c.check(shape[axis] in (1, -1), f"dim {axis} still has {shape[axis]} entries, so it cannot be dropped")
         del shape[axis]
     first = c.attrs["axes"][:1] == [0]
     c.set("Out", shape or [1], c.dtype("Input"), 0 if first else c.input("Input").lod_level)
@@ -44,7 +44,7 @@ def _infer_slice(c: InferContext) -> None:
     shape = list(c.shape("Input"))
     a = c.attrs
     for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
-        c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of Input")
+        c.check(-len(shape) <= axis < len(shape), f"Input has {len(shape)} dims and no dim {axis}")
         if known and shape[axis] >= 0:
             start, end = _range(shape[axis], a["starts"][i], a["ends"][i])
             shape[axis] = end - start
@@ -61,12 +61,12 @@ def _slices(k: Call, x: Array, starts: list[int], ends: list[int]) -> tuple[slic
 
 
 def _end(k: Call, x: Array, axis: int, start: int, end: int) -> int:
-    """Return the end of a cut: that of x[v] is v + 1, which is 0 where v is -1."""
+    """Return the end of a slice: for x[v] it is v + 1, which is 0 if v is -1."""
     return x.shape[axis] if start == -1 and end == 0 and axis in k.attrs["decrease_axis"] else end
 
 
 def _dropped(k: Call, out: Array) -> Array:
-    """Return `out` without the dims that the index took one entry of."""
+    """Return `out` without the dims that were indexed by a single number."""
     drop = k.attrs["decrease_axis"]
     if not drop:
         return out
@@ -87,10 +87,10 @@ def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], lis
     lod="kernel",
 )
 def slice_(k: Call, x: Array, st: Array, et: Array, sl: Array, el: Array) -> Array:
-    """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
+    """Out = Input[starts:ends] along the axes, without the decrease_axis dims."""
     out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
     out = _dropped(k, out)
-    # Fluid: nothing that is cut along the first dim, if that is named first, has sequences.
+    # Fluid: the result has no LoD if the first axis given is dim 0.
     return out if k.attrs["axes"][:1] == [0] else keep_lod(k, x, out, "Input")
 
 
@@ -104,9 +104,9 @@ def slice_grad(k: Call, x: Array, st: Array, et: Array, sl: Array, el: Array, do
 
 
 def _step(size: int, start: int, end: int, stride: int) -> slice:
-    """Return the slice for one dim: negative starts and ends count from the end, far ones are cut."""
+    """Return the slice for one dim: negative starts and ends count from the end, those out of range are clipped."""
     if stride == 0:
-        raise EnforceNotMet("strides must not be 0")
+        raise EnforceNotMet("strides must not contain 0")
     begin = start + size if start < 0 else start
     stop = end + size if end < 0 else end
     if stride > 0:
@@ -115,9 +115,9 @@ def _step(size: int, start: int, end: int, stride: int) -> slice:
 
 
 def _backwards(low: int, high: int, step: int) -> slice:
-    """Return the slice that takes every `step`th element from `low` below `high`, the last one first.
+    """Return the slice of every `step`th element from `low` up to but not including `high`, in reverse.
 
-    Fluid: it counts from the low end, so x[3:0:-2] of Fluid is x[1], where Python's would be x[3], x[1].
+    Fluid: counts from the low end, so x[3:0:-2] is x[1], where Python gives x[3], x[1].
     """
     last = low + max(high - low - 1, -1) // step * step
     if last != high - 1 and high > low:
@@ -134,8 +134,8 @@ def _tell_of_backwards() -> None:
         return
     _warned = True
     warnings.warn(
-        "a slice with a negative step: Fluid 1.8.5 counts steps from the low end, so it takes other elements than "
-        "Python does, and so does fluidio, for the same numbers; x[::-1][::2] takes those of Python's x[::-2]",
+        "a slice with a negative step: like Fluid 1.8.5, fluidio counts the steps from the low end and so "
+        "takes other elements than Python; x[::-1][::2] takes those of Python's x[::-2]",
         stacklevel=2,
     )
 
@@ -144,7 +144,7 @@ def _infer_strided(c: InferContext) -> None:
     shape = list(c.shape("Input"))
     a = c.attrs
     if any(c.has(slot) for slot in ("StartsTensor", "EndsTensor", "StridesTensor")):
-        shape = [-1] * len(shape)  # Fluid: nothing is known beside a tensor
+        shape = [-1] * len(shape)  # Fluid: if one bound is a tensor, nothing is known
     for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
         if known and shape[axis] >= 0:
             piece = _step(shape[axis], a["starts"][i], a["ends"][i], a["strides"][i])
@@ -176,7 +176,7 @@ _STRIDED = "StartsTensor? EndsTensor? StridesTensor? StartsTensorList*? EndsTens
     lod="none",
 )
 def strided_slice(k: Call, x: Array, *tensors: Any) -> Array:
-    """Out = Input[starts:ends:strides] along the axes; the decrease_axis dims disappear."""
+    """Out = Input[starts:ends:strides] along the axes, without the decrease_axis dims."""
     return _dropped(k, steady(k, x, "Input")[_strided_index(k, x, *tensors)])
 
 
@@ -190,17 +190,17 @@ def strided_slice_grad(k: Call, x: Array, *rest: Any) -> Array:
 
 
 def _crop(x: Array, offsets: list[int], shape: list[int]) -> tuple[slice, ...]:
-    """Return the index of a crop; a dim of -1 or 0 reaches to the end."""
+    """Return the index of a crop; a dim of -1 or 0 extends to the end."""
     for size, offset, wanted in zip(x.shape, offsets, shape):
         if offset < 0 or (wanted > 0 and offset + wanted > size):
-            raise EnforceNotMet(f"crop of {list(shape)} at {list(offsets)} leaves the input {list(x.shape)}")
+            raise EnforceNotMet(f"a crop of {list(shape)} at {list(offsets)} reaches outside X {list(x.shape)}")
     return tuple(slice(o, None if s in (-1, 0) else o + s) for o, s in zip(offsets, shape))
 
 
 def _infer_crop(c: InferContext) -> None:
     shape = list(c.shape("Y")) if c.has("Y") else list(c.attrs["shape"])
     x = c.shape("X")
-    c.check(len(shape) == len(x), f"shape {shape} must have the {len(x)} dims of X")
+    c.check(len(shape) == len(x), f"shape {shape} must have as many entries as X has dims ({len(x)})")
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 

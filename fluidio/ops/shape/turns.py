@@ -1,4 +1,4 @@
-"""Turn and spread tensors: flip, roll, meshgrid, unbind."""
+"""Reverse, shift, spread and unbind tensors: flip, roll, meshgrid, unbind."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ def _flip_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 def _infer_flip(c: InferContext) -> None:
     rank, dims = len(c.shape("X")), c.attrs["dims"]
-    c.check(all(-rank <= dim < rank for dim in dims), f"dims {dims} are not among the {rank} dims of X")
-    c.check(len({dim % rank for dim in dims}) == len(dims), f"dims {dims} name a dim twice")
+    c.check(all(-rank <= dim < rank for dim in dims), f"X has {rank} dims; dims {dims} names others")
+    c.check(len({dim % rank for dim in dims}) == len(dims), f"dims {dims} names a dim twice")
     c.same("Out", "X")
 
 
 @op("flip", "X", "Out", {"dims": []}, infer=_infer_flip, grad=_flip_grad)
 def flip(k: Call, x: Array) -> Array:
-    """Out = X backwards along the dims."""
+    """Out = X reversed along the dims."""
     return k.xp.flip(x, tuple({dim % x.ndim for dim in k.attrs["dims"]}))
 
 
 def _infer_roll(c: InferContext) -> None:
     shifts, dims = c.attrs["shifts"], c.attrs["dims"]
-    c.check(len(shifts) == len(dims) or not dims, f"{len(shifts)} shifts do not fit {len(dims)} dims")
+    c.check(len(shifts) == len(dims) or not dims, f"got {len(shifts)} shifts for {len(dims)} dims; give one for each")
     c.same("Out", "X")
 
 
 @op("roll", "X", "Out", {"shifts": [], "dims": []}, infer=_infer_roll, grad=True)
 def roll(k: Call, x: Array) -> Array:
-    """Out = X moved along the dims; what leaves at one end comes back at the other."""
+    """Out = X shifted along the dims; elements that leave at one end return at the other."""
     return k.xp.roll(x, tuple(k.attrs["shifts"]), tuple(k.attrs["dims"]))
 
 
@@ -51,7 +51,7 @@ def roll_grad(k: Call, x: Array, dout: Array) -> Array:
 
 def _infer_meshgrid(c: InferContext) -> None:
     inputs = c.inputs("X")
-    c.check(len(inputs) > 1, f"X must be two tensors or more, it is {len(inputs)}")
+    c.check(len(inputs) > 1, f"X must hold at least two tensors, got {len(inputs)}")
     shape = [v.shape[0] for v in inputs]
     for index, variable in enumerate(inputs):
         c.set("Out", shape, variable.dtype, 0, index)
@@ -59,7 +59,7 @@ def _infer_meshgrid(c: InferContext) -> None:
 
 @op("meshgrid", "X*", "Out*", infer=_infer_meshgrid, grad=True, lod="none")
 def meshgrid(k: Call, parts: list[Array]) -> KernelResult:
-    """Out = each vector of X along its own dim, repeated along those of the others."""
+    """Out = each vector of X along its own dim, repeated along the dims of the others."""
     grids = k.xp.meshgrid(*(part.reshape(-1) for part in parts), indexing="ij")
     return [k.xp.ascontiguousarray(grid) for grid in grids]
 
@@ -75,7 +75,7 @@ def meshgrid_grad(k: Call, parts: list[Array], douts: list[Array]) -> KernelResu
 
 def _infer_unbind(c: InferContext) -> None:
     shape, axis = c.shape("X"), c.attrs["axis"]
-    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not one of the {len(shape)} dims of X")
+    c.check(-len(shape) <= axis < len(shape), f"X has {len(shape)} dims and no dim {axis}")
     axis %= len(shape)
     rest = (*shape[:axis], *shape[axis + 1 :])
     for index in range(len(c.op.output("Out"))):
@@ -92,6 +92,6 @@ def _unbind_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 @op("unbind", "X", "Out*", {"axis": 0}, infer=_infer_unbind, grad=_unbind_grad, lod="none")
 def unbind(k: Call, x: Array) -> KernelResult:
-    """Out = the slices of X along the axis, without it."""
+    """Out = the slices of X along the axis, which is dropped."""
     parts = k.xp.moveaxis(x, k.attrs["axis"], 0)
     return [k.xp.ascontiguousarray(part).reshape(parts.shape[1:]) for part in parts]

@@ -1,1 +1,1 @@
-"""Ops that work with the other trainers of a job."""
+"""Ops that communicate with the other trainers of a job."""

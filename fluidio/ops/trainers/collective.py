@@ -1,4 +1,4 @@
-"""Collective ops: values of all trainers, in the order of their ids."""
+"""Collective ops over all trainers, in the order of their ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from fluidio.distributed import Communicator, Intent, group, signature_of
+from fluidio.distributed import Communicator, Intent, declare_launched, group, signature_of
 from fluidio.distributed.communicator import Reduction
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
@@ -36,6 +36,7 @@ def _grad_by(grad_type: str) -> Any:
 
 
 def _meet(k: Call, array: Array) -> Communicator:
+    declare_launched()
     return group().meet(Intent.COLLECTIVE, signature_of([k.op.type, array.shape, array.dtype.str]))
 
 
@@ -60,7 +61,7 @@ for _reduction in _REDUCTIONS:
 
 def _allreduce_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     if forward.attrs["reduce_type"] != 0:
-        raise NotImplementedError("allreduce has a gradient only with reduce_type 0, the sum")
+        raise NotImplementedError("allreduce has a gradient only for reduce_type 0, the sum")
     found: list[GradOp] = _grad_by("allreduce")(forward, no_grad)
     return found
 
@@ -81,12 +82,12 @@ def allreduce(k: Call, x: Array) -> Array:
 
 @op("c_broadcast", "X", "Out", {**_RING, "root": 0}, infer=same_as("X"), grad=False, side_effect=True)
 def c_broadcast(k: Call, x: Array) -> Array:
-    """Return what trainer `root` has."""
+    """Return the value of trainer `root`."""
     array = np.array(k.dev.download(x))
     trainers = _meet(k, array)
     ids = [member.trainer for member in trainers.members]
     if k.attrs["root"] not in ids:
-        raise EnforceNotMet(f"root {k.attrs['root']} is not the id of a trainer; there are {ids}")
+        raise EnforceNotMet(f"root must be the id of a trainer, one of {ids}; got {k.attrs['root']}")
     trainers.broadcast(array, ids.index(k.attrs["root"])).wait()
     return k.dev.upload(array)
 
@@ -98,7 +99,7 @@ op("broadcast", "X", "Out", {"root": 0, "sync_mode": False}, infer=same_as("X"),
 
 def _check_ranks(k: Call, trainers: Communicator) -> None:
     if k.attrs["nranks"] != len(trainers.members):
-        raise EnforceNotMet(f"nranks is {k.attrs['nranks']}, and there are {len(trainers.members)} trainers")
+        raise EnforceNotMet(f"nranks is {k.attrs['nranks']}, but there are {len(trainers.members)} trainers")
 
 
 def _infer_gathered(c: InferContext) -> None:
@@ -117,7 +118,7 @@ def _infer_gathered(c: InferContext) -> None:
     side_effect=True,
 )
 def c_allgather(k: Call, x: Any) -> Any:
-    """Return the rows of all trainers, one behind the other."""
+    """Return the rows of all trainers, joined in order."""
     array = np.ascontiguousarray(k.dev.download(x))
     trainers = _meet(k, array)
     _check_ranks(k, trainers)

@@ -1,7 +1,7 @@
-"""Exchange gradients and initial parameters with the other trainers: the mean over all replaces each one's own.
+"""Exchange gradients and initial parameters with the other trainers: the mean over all replaces each trainer's own.
 
-Fluid: a trainer had ops that sent gradients to parameter servers and received parameters; here every trainer applies
-the mean of the gradients itself.
+Fluid: trainers had ops that sent gradients to parameter servers and received parameters; here every trainer applies
+the mean gradient itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _UnderWay:
 
 @op("exchange_announce", "", "", {"signature": 0}, infer=None, grad=False, raw=True, side_effect=True)
 def exchange_announce(k: Call, frame: Any) -> None:
-    """Tell the others that gradients follow, while backward computes them."""
+    """Tell the others that gradients will follow, while backward computes them."""
     group().announce(Intent.STEP, k.attrs["signature"])
 
 
@@ -56,7 +56,7 @@ def exchange_announce(k: Call, frame: Any) -> None:
     side_effect=True,
 )
 def exchange_start(k: Call, gradients: list[Array]) -> Any:
-    """Begin to sum gradients over all trainers, in one piece of memory."""
+    """Start summing gradients over all trainers, in one buffer."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
     shapes = _parse_shapes(k.attrs["shapes"])
     nccl = nccl_of(trainers, k.dev) if k.dev.is_gpu and len(trainers.members) > 1 else None
@@ -85,7 +85,7 @@ def _start_on_gpu(
 
 @op("exchange_wait", "Handle", "Out*", infer=None, grad=False, lod="none", side_effect=True)
 def exchange_wait(k: Call, under_way: _UnderWay) -> list[Array]:
-    """Return the mean gradients, when they are here."""
+    """Wait for the mean gradients and return them."""
     under_way.work.wait()
     return _unflatten(k.dev.upload(under_way.flat.astype(under_way.dtype, copy=False)), under_way.shapes)
 
@@ -101,7 +101,7 @@ def exchange_wait(k: Call, under_way: _UnderWay) -> list[Array]:
     side_effect=True,
 )
 def exchange_rows(k: Call, gradients: list[SelectedRows]) -> list[SelectedRows]:
-    """Return sparse gradients with the rows of all trainers, each divided by their number; none becomes dense."""
+    """Return sparse gradients with the rows of all trainers, divided by the number of trainers; none becomes dense."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
     counts = trainers.all_gather(np.array([len(g.index) for g in gradients], np.int64))
     return [_gather_rows(k, trainers, g, counts[:, i]) for i, g in enumerate(gradients)]
@@ -120,7 +120,7 @@ def _gather_rows(k: Call, trainers: Communicator, gradient: SelectedRows, counts
 
 
 def summed(rows: Array, values: Array) -> tuple[Array, Array]:
-    """Return each row once, in ascending order, with the sum of its values, as the `sum` of Fluid's servers does."""
+    """Return each row once, in ascending order, with the sum of its values, like `sum` on Fluid's servers."""
     unique, inverse = np.unique(rows, return_inverse=True)
     sums = np.zeros((unique.size, *values.shape[1:]), values.dtype)
     add_rows(sums, inverse.reshape(-1), values)
@@ -128,7 +128,7 @@ def summed(rows: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _padded(array: Array, length: int) -> Array:
-    """Return an array of this length; what is added is not looked at."""
+    """Return an array of this length; the padding is never read."""
     if len(array) == length:
         return np.ascontiguousarray(array)
     longer = np.zeros((length, *array.shape[1:]), array.dtype)
@@ -155,7 +155,7 @@ def exchange_mean(k: Call, values: list[Array]) -> list[Array]:
 
 @op("exchange_first", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
 def exchange_first(k: Call, values: list[Array]) -> list[Array]:
-    """Return what the first trainer has, so that all begin alike."""
+    """Return the first trainer's values, so that all start from the same ones."""
     trainers = _meet(k, Intent.BROADCAST)
     if len(trainers.members) == 1:
         return values
@@ -175,9 +175,9 @@ def _of_the_first(k: Call, trainers: Communicator, values: list[Array]) -> list[
 
 @op("exchange_agree", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
 def exchange_agree(k: Call, values: list[Array]) -> list[Array]:
-    """In the first step, return what the first trainer has if the trainers differ; later, what is given.
+    """In the first step, return the first trainer's values if the trainers differ; later, the given values.
 
-    They differ where the startup program ran before it was shared, or only one of them has loaded a model.
+    They differ if the startup program ran before it was shared, or if only one of them has loaded a model.
     """
     program = k.op.block.program
     if program._trainers_agree:
@@ -205,15 +205,17 @@ def exchange_agree(k: Call, values: list[Array]) -> list[Array]:
     side_effect=True,
 )
 def listen_and_serv(k: Call, frame: Any) -> None:
-    """Be a parameter server, which here holds nothing, until the trainers have ended.
+    """Act as a parameter server, which holds nothing here, until the trainers have ended.
 
-    What a script has loaded on the servers from the folder `model`, the first trainer loads.
+    The first trainer loads the model that a script loads on servers from the folder `model`.
     """
     endpoints = tuple(k.attrs["endpoints"])
     endpoint = k.attrs["endpoint"]
     check_consent(k.op, f"listen at {endpoint}")
     if endpoint not in endpoints:
-        raise EnforceNotMet(f"no parameter server has the endpoint {endpoint!r}; there are {', '.join(endpoints)}")
+        raise EnforceNotMet(
+            f"no parameter server has the endpoint {endpoint!r}; the servers are {', '.join(endpoints)}"
+        )
     serve(Membership(-1, k.attrs["trainers"], endpoints, endpoint, endpoints.index(endpoint)), k.attrs["model"])
 
 
@@ -232,9 +234,9 @@ def _parse_shapes(numbers: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]], members: int) -> Array:
-    """Return gradients, divided by the number of members, in one piece of fresh memory.
+    """Return gradients divided by the number of members, in one new buffer.
 
-    One that was not computed in this step counts as 0.
+    A gradient not computed in this step counts as 0.
     """
     dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
     share = dtype.type(1 / members)
@@ -250,6 +252,6 @@ def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]], memb
 
 
 def _unflatten(flat: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Return the parts of `flat`, in their shapes."""
+    """Return the parts of `flat` in their shapes."""
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     return [flat[end - math.prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends.tolist())]

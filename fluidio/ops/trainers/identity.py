@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def _declare(k: Call, trainer: int, own: str, others: list[str]) -> None:
-    """Declare the trainers at these endpoints, unless the script has done so in another way."""
+    """Declare the trainers at these endpoints, unless the script has declared them in another way."""
     if membership() is None and others:
         check_consent(k.op, f"connect to {', '.join(others)}")
         endpoints = [*others[:trainer], own, *others[trainer:]]
@@ -31,7 +31,7 @@ def _declare(k: Call, trainer: int, own: str, others: list[str]) -> None:
     side_effect=True,
 )
 def gen_nccl_id(k: Call, frame: Any) -> None:
-    """Note which trainer this is, at `endpoint`, and where the others are; `trainers` lists all of them."""
+    """Record which trainer this is, at `endpoint`, and where the others are; `trainers` lists all of them."""
     a = k.attrs
     others = [end for end in a["trainers"] if end != a["endpoint"]] or list(a["endpoint_list"])
     _declare(k, a["trainer_id"], a["endpoint"], others)
@@ -48,7 +48,7 @@ def gen_nccl_id(k: Call, frame: Any) -> None:
     side_effect=True,
 )
 def c_gen_nccl_id(k: Call, frame: Any) -> None:
-    """Note which trainer this is and where the others are."""
+    """Record which trainer this is and where the others are."""
     _declare(k, k.attrs["rank"], k.attrs["endpoint"], list(k.attrs["other_endpoints"]))
 
 

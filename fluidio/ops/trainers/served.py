@@ -1,4 +1,4 @@
-"""The model that a script has loaded on its parameter servers, which hold nothing here: the first trainer loads it."""
+"""Load on the first trainer the model that a script loads on parameter servers, which hold nothing here."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["served_values"]
 
 
 def served_values(k: Call, folder: str, values: list[Array]) -> list[Array]:
-    """Return the values of the inputs X, with those that are saved in a folder in their place; "" is no folder.
+    """Return the values of the inputs X, replaced by those saved in a folder ("" for none).
 
-    Fluid's servers saved no learning rate, and older ones no accumulators: what is missing is named in a warning.
+    Fluid's servers did not save learning rates, and older ones no accumulators: a warning names missing values.
     """
     if not folder:
         return values
@@ -27,13 +27,13 @@ def served_values(k: Call, folder: str, values: list[Array]) -> list[Array]:
     missing = [name for name in names if not os.path.isfile(inside(folder, name))]
     if len(missing) == len(names):
         raise EnforceNotMet(
-            f"the parameter servers loaded {folder}, and the first trainer, which needs the parameters here, finds "
-            "none of them in a folder of that name: put it on a volume that both can read"
+            f"the parameter servers loaded {folder}, but the first trainer, which has to read the parameters "
+            "here, finds none of them in a folder of that name: put the folder where both can read it"
         )
     if missing:
         warnings.warn(
-            f"{folder}, loaded on the parameter servers, has no {', '.join(missing)}: the values of the startup "
-            "program stay",
+            f"{folder}, loaded on the parameter servers, has no {', '.join(missing)}: they keep the values of "
+            "the startup program",
             stacklevel=2,
         )
     return [
@@ -61,6 +61,6 @@ def _refuse_divided_tables(k: Call, folder: str) -> None:
     found = [name for name in divided if os.path.isfile(inside(folder, name))]
     if found:
         raise EnforceNotMet(
-            f"{folder} was loaded on the parameter servers, and {', '.join(found)} is divided among the trainers: "
-            "load it there, with fluid.io.load_persistables after the startup program"
+            f"{folder} was loaded on the parameter servers, but {', '.join(found)} is divided among the "
+            "trainers: load it in the trainers, with fluid.io.load_persistables after the startup program"
         )

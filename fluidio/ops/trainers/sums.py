@@ -1,4 +1,4 @@
-"""Sum small arrays over all trainers inside an op."""
+"""Sum small arrays over all trainers within an op."""
 
 from __future__ import annotations
 

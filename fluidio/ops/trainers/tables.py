@@ -43,7 +43,7 @@ _DRAWN = 1 << 22  # numbers drawn at once
     side_effect=True,
 )
 def divide_table(k: Call, frame: Any) -> None:
-    """Keep this trainer's rows of a table, made here (`kind` is the op that made it) or by the ops before."""
+    """Keep this trainer's rows of a table, initialised here (as op `kind` would) or by preceding ops."""
     slot = k.outs["Out"][0]
     name, variable, trainers = frame.plan.name_of(slot), frame.variables[slot], group()
     parts, index = trainers.size, trainers.communicator.rank
@@ -61,7 +61,7 @@ def divide_table(k: Call, frame: Any) -> None:
 
 
 def _drawn_rows(k: Call, height: int, inner: tuple[int, ...], dtype: npt.DTypeLike, parts: int, index: int) -> Array:
-    """Return the rows that this trainer would keep of the whole table, drawn a block at a time."""
+    """Return this trainer's rows of the whole table, which is drawn a block at a time."""
     seed = k.attrs["seed"] or engine.os_seed()
     width = int(np.prod(inner))
     part = np.empty((len(range(index, height, parts)), *inner), dtype)
@@ -83,7 +83,7 @@ def _drawn_rows(k: Call, height: int, inner: tuple[int, ...], dtype: npt.DTypeLi
     side_effect=True,
 )
 def exchange_parts(k: Call, tables: list[Table], gradient: SelectedRows) -> tuple[Any, list[Any]]:
-    """Return the mean gradient of this trainer's rows, from all trainers, and the parts that it updates."""
+    """Return the mean gradient of this trainer's rows over all trainers, and the parts it updates."""
     trainers = group().communicator
     settle(trainers, tables)
     index = np.asarray(k.dev.download(gradient.index), np.int64)
@@ -96,7 +96,7 @@ def exchange_parts(k: Call, tables: list[Table], gradient: SelectedRows) -> tupl
 
 @op("keep_parts", "X* Parts*", "", infer=None, grad=False, lod="none", side_effect=True)
 def keep_parts(k: Call, tables: list[Table], parts: list[Array]) -> tuple[()]:
-    """Keep what an update has made of the parts of tables."""
+    """Store the updated parts of tables."""
     for table, part in zip(tables, parts):
         table.part = k.dev.download(part)
     return ()

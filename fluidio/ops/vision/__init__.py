@@ -1,1 +1,1 @@
-"""Convolution, pooling, resizing, regions and detectors."""
+"""Convolution, pooling, resizing, regions and object detection."""

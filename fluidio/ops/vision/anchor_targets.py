@@ -1,4 +1,4 @@
-"""What anchors should learn: rpn_target_assign, retinanet_target_assign. On the host."""
+"""Targets of anchors: rpn_target_assign, retinanet_target_assign. On the host."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NEAR = 1e-5
 
 
 def encode(boxes: Array, truth: Array) -> Array:
-    """Return the deltas that make the true boxes of boxes, in whole pixels."""
+    """Return the deltas that turn boxes into the true boxes, in whole pixels."""
     size, goal = boxes[:, 2:] - boxes[:, :2] + 1, truth[:, 2:] - truth[:, :2] + 1
     middle, wanted = boxes[:, :2] + size * 0.5, truth[:, :2] + goal * 0.5
     return np.concatenate([(wanted - middle) / size, np.log(goal / size)], axis=1).astype(boxes.dtype)
 
 
 def sampled(indices: Array, count: int, random: bool) -> Array:
-    """Return `count` of the indices: the first ones, or each with the same chance."""
+    """Return `count` of the indices: the first ones, or a uniform sample."""
     chosen = np.array(indices)
     if chosen.size <= count:
         return chosen
@@ -39,7 +39,7 @@ def sampled(indices: Array, count: int, random: bool) -> Array:
 
 
 class _Image:
-    """The anchors inside one image and the true boxes that count there."""
+    """The anchors inside one image and its relevant true boxes."""
 
     def __init__(self, anchors: Array, truth: Array, crowd: Array, info: Array, straddle: float) -> None:
         self.truth = truth[crowd == 0] * info[2]
@@ -49,11 +49,11 @@ class _Image:
             self.inside = np.flatnonzero((low & high).all(axis=1))
         self.anchors = anchors[self.inside]
         self.table = overlaps(np, self.anchors, self.truth, False)
-        self.best = self.table.max(axis=1, initial=0)  # an image without objects is all background
+        self.best = self.table.max(axis=1, initial=0)  # without objects everything is background
         self.nearest = self.table.argmax(axis=1) if self.truth.size else np.zeros(self.inside.size, np.int64)
 
     def foreground(self, threshold: float) -> Array:
-        """Return the anchors that overlap a true box enough, or as much as any anchor does."""
+        """Return the anchors that overlap a true box enough, or at least as much as any other anchor does."""
         as_any = (np.abs(self.table - self.table.max(axis=0, initial=0)) < _NEAR).any(axis=1)
         return np.flatnonzero(as_any | (self.best >= np.float32(threshold)))
 
@@ -62,12 +62,12 @@ class _Image:
 
 
 class _Chosen:
-    """The anchors of one image that take part, and with what label."""
+    """The sampled anchors of one image, and their labels."""
 
     def __init__(self, image: _Image, foreground: Array, background: Array) -> None:
         label = np.full(image.best.size, -1, np.int32)
         label[foreground] = 1
-        # Fluid: an anchor that is in both is background, and the first foreground anchor stands in for it, unweighted.
+        # Fluid: an anchor in both is background, and the first foreground anchor replaces it with weight zero.
         both = int((label[background] == 1).sum())
         label[background] = 0
         self.foreground = np.flatnonzero(label == 1)
@@ -98,7 +98,7 @@ def _per_image(k: Call, anchor: Array, boxes: Array, crowd: Array, info: Array, 
 
 
 def _collected(k: Call, images: list[_Image], chosen: list[_Chosen], count: int, labels: list[Array]) -> list[Array]:
-    """Return the five outputs that both ops have, and set their LoDs."""
+    """Return the five outputs common to both ops, and set their LoDs."""
     location, score, target, weight = [], [], [], []
     for n, (image, pick) in enumerate(zip(images, chosen)):
         location.append(image.inside[pick.located] + n * count)
@@ -140,7 +140,7 @@ _OUTPUTS = "LocationIndex ScoreIndex TargetBBox TargetLabel BBoxInsideWeight"
     lod="kernel",
 )
 def rpn_target_assign(k: Call, anchor: Array, boxes: Array, crowd: Array, info: Array) -> KernelResult:
-    """Choose anchors that show objects or background, and say what they should predict."""
+    """Sample anchors that show objects or background, and output their targets."""
     a = k.attrs
     images = _per_image(k, anchor, boxes, crowd, info, a["rpn_straddle_thresh"])
     chosen = []
@@ -168,8 +168,8 @@ def rpn_target_assign(k: Call, anchor: Array, boxes: Array, crowd: Array, info: 
 def retinanet_target_assign(
     k: Call, anchor: Array, boxes: Array, labels: Array, crowd: Array, info: Array
 ) -> KernelResult:
-    """As rpn_target_assign with every anchor that counts and the classes of the true boxes; and how many are not
-    background, plus one."""
+    """Like rpn_target_assign, but with all relevant anchors and the classes of the true boxes; also output one plus the
+    number of anchors that are not background."""
     a = k.attrs
     images = _per_image(k, anchor, boxes, crowd, info, -1.0)
     kinds, hidden = k.dev.download(labels).reshape(-1), k.dev.download(crowd).reshape(-1)

@@ -1,4 +1,4 @@
-"""Convolutions in two and three dims, by columns and matrix products, a block of images at a time."""
+"""Convolutions in two and three dims: columns and matrix products, a block of images at a time."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def channels_last(attrs: dict[str, Any]) -> bool:
 def _infer(c: InferContext) -> None:
     x, w, a = c.shape("Input"), c.shape("Filter"), c.attrs
     dims = len(w) - 2
-    c.check(len(x) == len(w), f"Input {list(x)} and Filter {list(w)} must have equally many dims")
+    c.check(len(x) == len(w), f"Input {list(x)} and Filter {list(w)} must have the same number of dims")
     last = channels_last(a)
     channels, sizes = (x[-1], x[1:-1]) if last else (x[1], x[2:])
     c.check(
         channels == w[1] * a["groups"] or channels < 0,
-        f"Input has {channels} channels, Filter {list(w)} with groups {a['groups']} takes {w[1] * a['groups']}",
+        f"Input has {channels} channels, but Filter {list(w)} with groups {a['groups']} needs {w[1] * a['groups']}",
     )
-    c.check(w[0] % a["groups"] == 0, f"{w[0]} filters do not divide into {a['groups']} groups")
+    c.check(w[0] % a["groups"] == 0, f"{w[0]} filters cannot be divided into {a['groups']} groups")
     kernel = w[2:]
     known = [max(n, 1) for n in sizes]
     pads = windows.padding_pairs(a, known, kernel, a["strides"])
@@ -49,7 +49,10 @@ def _infer(c: InferContext) -> None:
     outs = windows.out_sizes(sizes, windows.reach(kernel, dilations), a["strides"], pads)
     if a["padding_algorithm"] == "SAME":
         outs = [-1 if n < 0 else -(-n // s) for n, s in zip(sizes, a["strides"])]
-    c.check(all(o > 0 or o == -1 for o in outs), f"Input {list(x)} is too small for Filter {list(w)}: output {outs}")
+    c.check(
+        all(o > 0 or o == -1 for o in outs),
+        f"Input {list(x)} is too small for Filter {list(w)}: the output would have size {outs}",
+    )
     shape = (x[0], *outs, w[0]) if last else (x[0], w[0], *outs)
     c.set("Output", shape, c.dtype("Input"), c.input("Input").lod_level)
 
@@ -61,11 +64,11 @@ _SHORT_ROW = 16
 
 
 class Geometry:
-    """The numbers of one convolution on one input, and the way to its columns and back.
+    """The geometry of one convolution on one input, and conversion to and from columns.
 
-    Images with short rows are turned: a block of them lies in memory as [channels, *spatial, images], so that
-    neighbours in a row and their like in other images are one run of memory, and all columns of the block are one
-    matrix. Others stay [images, channels, *spatial]. Large images come one by one, in bands of rows.
+    Images with short rows are turned: a block is stored as [channels, *spatial, images], so that neighbours in a row
+    and the same pixels of other images are contiguous, and all columns of the block are one matrix. Others stay
+    [images, channels, *spatial]. Large images are processed one by one, in bands of rows.
     """
 
     def __init__(self, k: Call, shape: tuple[int, ...], w: Array) -> None:
@@ -86,7 +89,7 @@ class Geometry:
         self.depth = self.channels // self.groups * windows.volume(self.kernel)
         """Rows of the columns of one group."""
         self.row = windows.volume(self.outs[1:])
-        # A 1x1 kernel that visits every element in turn needs no columns: the image is its own.
+        # A 1x1 kernel with stride 1 needs no columns: the image itself will do.
         self.direct = windows.volume(self.kernel) == 1 and not self.is_padded and max(self.strides) == 1
         per_row = self.depth * self.groups * self.row * w.dtype.itemsize
         self.block = self.images if k.dev.is_gpu else max(1, min(self.images, _CACHED // (per_row * self.outs[0])))
@@ -105,15 +108,15 @@ class Geometry:
         return [(i, min(i + self.band, self.outs[0])) for i in range(0, self.outs[0], self.band)]
 
     def shape(self, images: int, sizes: windows.Ints) -> tuple[int, ...]:
-        """Return the shape in which some images lie in memory."""
+        """Return the shape in which some images are stored."""
         return (self.channels, *sizes, images) if self.turned else (images, self.channels, *sizes)
 
     def turn(self, k: Call, x: Array) -> Array:
-        """Return images [N, C, *] as a view in the order in which they lie in memory."""
+        """Return images [N, C, *] as a view in storage order."""
         return k.xp.moveaxis(x, 0, -1) if self.turned else x
 
     def load(self, k: Call, x: Any) -> Any:
-        """Return some images as they lie in memory, zeros around them."""
+        """Return some images in storage order, padded with zeros."""
         if not self.turned and not self.is_padded:
             return x
         loaded = k.scratch("images", self.shape(x.shape[0], self.padded), x.dtype)
@@ -138,7 +141,7 @@ class Geometry:
         return columns.reshape(*lead, self.depth, -1)
 
     def add(self, images: Array, columns: Array, band: tuple[int, int]) -> None:
-        """Add columns to the elements of the images that they were taken from."""
+        """Add columns to the image elements they were taken from."""
         outs = [band[1] - band[0], *self.outs[1:]]
         n = images.shape[-1] if self.turned else images.shape[0]
         wide = columns.reshape(self.shape(n, (*self.kernel, *outs)))

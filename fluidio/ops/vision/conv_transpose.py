@@ -44,16 +44,16 @@ def _sizes(attrs: dict[str, Any], sizes: tuple[int, ...], kernel: tuple[int, ...
         return plain
     for have, want, stride in zip(plain, wanted, attrs["strides"]):
         if have >= 0 and not have <= want < have + stride:
-            raise EnforceNotMet(f"output_size {list(wanted)} is not among {have} ... {have + stride - 1}")
+            raise EnforceNotMet(f"output_size must lie in {have} ... {have + stride - 1}, got {list(wanted)}")
     return list(wanted)
 
 
 def _infer(c: InferContext) -> None:
     x, w, a = c.shape("Input"), c.shape("Filter"), c.attrs
-    c.check(len(x) == len(w), f"Input {list(x)} and Filter {list(w)} must have equally many dims")
+    c.check(len(x) == len(w), f"Input {list(x)} and Filter {list(w)} must have the same number of dims")
     last = channels_last(a)
     channels, sizes = (x[-1], x[1:-1]) if last else (x[1], x[2:])
-    c.check(channels in (w[0], -1), f"Input has {channels} channels, Filter {list(w)} takes {w[0]}")
+    c.check(channels in (w[0], -1), f"Input has {channels} channels, but Filter {list(w)} needs {w[0]}")
     try:
         outs = _sizes(a, sizes, w[2:])
     except EnforceNotMet as error:
@@ -65,7 +65,7 @@ def _infer(c: InferContext) -> None:
 
 
 def geometry(k: Call, x: Array, w: Array) -> Geometry:
-    """Return the geometry of the convolution that leads from the output back to the input."""
+    """Return the geometry of the convolution from the output back to the input."""
     outs = _sizes(k.attrs, x.shape[2:], w.shape[2:])
     return Geometry(k, (x.shape[0], w.shape[1] * k.attrs["groups"], *outs), w)
 
@@ -104,7 +104,7 @@ def _unfold_parts(attrs: dict[str, Any], sizes: tuple[int, ...]) -> tuple[window
 
 def _infer_unfold(c: InferContext) -> None:
     x = c.shape("X")
-    c.check(len(x) == 4, f"X must have 4 dims, it has shape {list(x)}")
+    c.check(len(x) == 4, f"X must have 4 dims, its shape is {list(x)}")
     _, outs = _unfold_parts(c.attrs, x[2:])
     area = windows.volume(outs) if min(outs) >= 0 else -1
     c.set("Y", (x[0], x[1] * windows.volume(c.attrs["kernel_sizes"]), area), c.dtype("X"))

@@ -1,4 +1,4 @@
-"""Convolution whose samples move: deformable_conv, deformable_conv_v1. On the host."""
+"""Convolution with shifted samples: deformable_conv, deformable_conv_v1. On the host."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ _ATTRS: dict[str, Any] = {
 
 def _infer(c: InferContext) -> None:
     x, weight, a = c.shape("Input"), c.shape("Filter"), c.attrs
-    c.check(len(x) == 4, f"Input must have 4 dims, it has shape {list(x)}")
-    c.check(x[1] == weight[1] * a["groups"], f"Input has {x[1]} channels, Filter {weight[1]} in {a['groups']} groups")
+    c.check(len(x) == 4, f"Input must have 4 dims, its shape is {list(x)}")
+    c.check(
+        x[1] == weight[1] * a["groups"],
+        f"Input has {x[1]} channels, but Filter {weight[1]} in {a['groups']} groups needs {weight[1] * a['groups']}",
+    )
     sides = []
     for side in (0, 1):
         window = a["dilations"][side] * (weight[2 + side] - 1) + 1
@@ -39,7 +42,7 @@ def _infer(c: InferContext) -> None:
 
 
 class _Samples:
-    """The places that are read and their weights, for every deformable group, point of the filter and output."""
+    """The sampled positions and their weights, for every deformable group, filter point and output."""
 
     def __init__(self, k: Call, x: Array, offset: Array, mask: Array | None, kernel: tuple[int, int]) -> None:
         a = k.attrs
@@ -54,7 +57,7 @@ class _Samples:
         self.top, self.left = np.floor(self.y), np.floor(self.x)
 
     def corners(self) -> Any:
-        """Yield for each neighbouring pixel: flat index, weight, slopes of the weight by y and x."""
+        """Yield for each neighbouring pixel its flat index, its weight, and the weight's derivatives by y and x."""
         down, right = self.y - self.top, self.x - self.left
         for low_y in (True, False):
             for low_x in (True, False):
@@ -70,7 +73,7 @@ class _Samples:
 def _grid(
     attrs: dict[str, Any], kernel: tuple[int, int], out: tuple[int, ...], side: int, dtype: npt.DTypeLike
 ) -> Array:
-    """Return where an unmoved filter reads along one side: [points, rows, columns]."""
+    """Return the positions an unshifted filter reads along one side: [points, rows, columns]."""
     point = np.arange(kernel[0] * kernel[1])
     step = point // kernel[1] if side == 0 else point % kernel[1]
     start = np.arange(out[side]) * attrs["strides"][side] - attrs["paddings"][side]
@@ -91,7 +94,7 @@ def _read(flat: Array, index: Array) -> Array:
 
 
 def _columns(k: Call, x: Any, offset: Any, mask: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Return the samples, their values without the mask, and the weight in groups [groups, filters, inputs]."""
+    """Return the samples, their values before masking, and the weight in groups [groups, filters, inputs]."""
     step = min(k.attrs["im2col_step"], x.shape[0])
     if x.shape[0] % step:
         raise EnforceNotMet(f"im2col_step {step} must divide the batch size {x.shape[0]}")
@@ -112,10 +115,10 @@ _warned = False
 
 
 def _mixed(k: Call, out: Array, back: bool = False) -> Array:
-    """Return the output as Fluid has it, or the gradient of that as one of the right output.
+    """Return the output as Fluid computes it, or convert its gradient to that of the correct output.
 
-    Fluid computes im2col_step images at once, [filters, images, places], and takes the result for [images, filters,
-    places] as it is. For a batch smaller than im2col_step it computes nothing and returns zeros; that is not copied.
+    Fluid computes im2col_step images at once as [filters, images, places] but reads the result as [images, filters,
+    places]. For a batch smaller than im2col_step it computes nothing and returns zeros, which is not imitated.
     """
     global _warned
     images, filters = out.shape[:2]
@@ -125,8 +128,8 @@ def _mixed(k: Call, out: Array, back: bool = False) -> Array:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"deformable_conv with im2col_step {step}: Fluid 1.8.5 mixes the images of a batch, and so does fluidio, "
-            "for the same numbers; im2col_step=1 gives each image its own output",
+            f"deformable_conv with im2col_step {step}: like Fluid 1.8.5, fluidio mixes the images of a batch; "
+            "im2col_step=1 gives each image its own output",
             stacklevel=2,
         )
     parts = (filters, step) if back else (step, filters)
@@ -179,7 +182,7 @@ def _wanted(k: Call, **found: Any) -> tuple[Any, ...]:
 
 @op("deformable_conv", "Input Offset Mask Filter", "Output", _ATTRS, infer=_infer, grad=True, lod="none")
 def deformable_conv(k: Call, x: Array, offset: Array, mask: Array, weight: Array) -> Array:
-    """Output = a convolution that reads each sample at a place moved by Offset and times Mask."""
+    """Output = a convolution that reads each sample at a position shifted by Offset, times Mask."""
     return _forward(k, x, offset, mask, weight)
 
 
@@ -191,7 +194,7 @@ def deformable_conv_grad(k: Call, x: Array, offset: Array, mask: Array, weight: 
 
 @op("deformable_conv_v1", "Input Offset Filter", "Output", _ATTRS, infer=_infer, grad=True, lod="none")
 def deformable_conv_v1(k: Call, x: Array, offset: Array, weight: Array) -> Array:
-    """Output = a convolution that reads each sample at a place moved by Offset."""
+    """Output = a convolution that reads each sample at a position shifted by Offset."""
     return _forward(k, x, offset, None, weight)
 
 

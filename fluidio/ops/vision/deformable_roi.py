@@ -1,4 +1,4 @@
-"""deformable_psroi_pooling: regions whose cells move. On the host."""
+"""deformable_psroi_pooling: pool regions whose cells are shifted. On the host."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _infer(c: InferContext) -> None:
 
 
 class _Cell:
-    """What one cell of one region reads: samples [count] with four neighbours, for the channels of one class."""
+    """The samples [count] of one cell of one region, each with four neighbours, for the channels of one class."""
 
     def __init__(self, y: Array, x: Array, height: int, width: int) -> None:
         good = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
@@ -47,7 +47,7 @@ class _Cell:
         self.down, self.right = y - self.y0, x - self.x0
 
     def corners(self) -> list[tuple[Any, Any, Any, Any, Any]]:
-        """Return row, column, weight and the weight's slopes by y and x of the four neighbours."""
+        """Return the row, column, weight and the weight's derivatives by y and x of the four neighbours."""
         d, r = self.down, self.right
         return [
             (self.y0, self.x0, (1 - d) * (1 - r), r - 1, d - 1),
@@ -58,7 +58,7 @@ class _Cell:
 
 
 class _Region:
-    """One region: where its cells lie and which channels and moves belong to them."""
+    """One region: the positions, channels and shifts of its cells."""
 
     def __init__(self, k: Call, box: Array, trans: Array | None, shape: tuple[int, ...]) -> None:
         self.a, self.shape, self.trans = k.attrs, shape, trans
@@ -70,7 +70,7 @@ class _Region:
         self.per_class = self.a["output_dim"] // self.classes
 
     def cells(self) -> Any:
-        """Yield class, row, column, place among the parts, channels of the input, and the samples."""
+        """Yield class, row, column, position among the parts, channels of the input, and samples."""
         a, kind = self.a, self.start.dtype.type
         rows, columns, samples = a["pooled_height"], a["pooled_width"], a["sample_per_part"]
         parts = a["part_size"] or [rows, columns]
@@ -108,7 +108,7 @@ def _regions(k: Call, x: Array, rois: Array, trans: Array) -> Any:
     lod="kernel",
 )
 def deformable_psroi_pooling(k: Call, x: Array, rois: Array, trans: Array) -> tuple[Array, Array]:
-    """Output = the mean of samples in each cell of a grid over each region, moved by Trans; TopCount = their number."""
+    """Output = the mean of samples in each cell, shifted by Trans, of a grid over each region; TopCount = the count."""
     a, features = k.attrs, k.dev.download(x)
     out = np.zeros((rois.shape[0], a["output_dim"], a["pooled_height"], a["pooled_width"]), features.dtype)
     count = np.zeros_like(out)

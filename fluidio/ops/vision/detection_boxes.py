@@ -1,4 +1,4 @@
-"""Boxes of detectors: priors, anchors, overlaps, and boxes as offsets from priors."""
+"""Boxes for object detection: priors, anchors, overlaps, and boxes as offsets from priors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 
 def expanded_ratios(ratios: Sequence[float], flip: bool) -> list[float]:
-    """Return aspect ratios with 1 in front, without repeats, with their inverses if `flip`."""
+    """Return aspect ratios without repeats, starting with 1, and with their inverses if `flip`."""
     found = [1.0]
     for ratio in ratios:
         if all(abs(ratio - other) >= 1e-6 for other in found):
@@ -31,7 +31,7 @@ def expanded_ratios(ratios: Sequence[float], flip: bool) -> list[float]:
 
 
 def _half_sizes(attrs: dict[str, Any]) -> list[tuple[float, float]]:
-    """Return half widths and heights of the priors of one cell, in pixels and in Fluid's order."""
+    """Return half the widths and heights of the priors of one cell, in pixels and in Fluid's order."""
     halves = []
     ratios = expanded_ratios(attrs["aspect_ratios"], attrs["flip"])
     for index, size in enumerate(attrs["min_sizes"]):
@@ -59,9 +59,12 @@ def _infer_priors(c: InferContext, count: int, slots: tuple[str, str] = ("Boxes"
 def _infer_prior_box(c: InferContext) -> None:
     a = c.attrs
     sizes, largest = a["min_sizes"], a["max_sizes"]
-    c.check(not largest or len(largest) == len(sizes), f"{len(largest)} max_sizes do not fit {len(sizes)} min_sizes")
+    c.check(
+        not largest or len(largest) == len(sizes),
+        f"max_sizes has {len(largest)} entries, but min_sizes has {len(sizes)}",
+    )
     grows = all(most > least for least, most in zip(sizes, largest))
-    c.check(grows, f"max_sizes {largest} must be above min_sizes {sizes}")
+    c.check(grows, f"max_sizes {largest} must be larger than min_sizes {sizes}")
     _infer_priors(c, len(_half_sizes(a)))
 
 
@@ -69,7 +72,7 @@ def _centres(k: Call, feature: Array, image: Array) -> tuple[Any, Any, float, fl
     """Return the centres of all cells in pixels, and the size of a cell."""
     height, width = feature.shape[2:]
     step_w, step_h = k.attrs["step_w"], k.attrs["step_h"]
-    if not step_w or not step_h:  # Fluid: one that is not given makes it work out both
+    if not step_w or not step_h:  # Fluid: computes both if either is not given
         step_w, step_h = image.shape[3] / width, image.shape[2] / height
     xs = (np.arange(width) + k.attrs["offset"]) * step_w
     ys = (np.arange(height) + k.attrs["offset"]) * step_h
@@ -102,7 +105,7 @@ def _with_variances(k: Call, boxes: Array, dtype: npt.DTypeLike) -> tuple[Array,
     lod="none",
 )
 def prior_box(k: Call, feature: Array, image: Array) -> KernelResult:
-    """Boxes [H, W, priors, 4] = boxes of several sizes and shapes around the centre of each cell, in parts of Image."""
+    """Boxes [H, W, priors, 4] = boxes of several sizes and shapes around each cell's centre, relative to Image."""
     xs, ys, _, _ = _centres(k, feature, image)
     halves = np.array(_half_sizes(k.attrs))
     boxes = np.empty((ys.size, xs.size, len(halves), 4))
@@ -143,25 +146,20 @@ def density_prior_box(k: Call, feature: Array, image: Array) -> KernelResult:
     a = k.attrs
     xs, ys, step_w, step_h = _centres(k, feature, image)
     step = int((step_w + step_h) * 0.5)
-    found = []
+    shifts, halves = [], []
     for size, density in zip(a["fixed_sizes"], a["densities"]):
         shift = int(step / density)
         for ratio in a["fixed_ratios"]:
-            half_w, half_h = size * math.sqrt(ratio) / 2, size / math.sqrt(ratio) / 2
             for i in range(density):
                 for j in range(density):
-                    x = xs - step / 2 + shift / 2 + j * shift
-                    y = ys - step / 2 + shift / 2 + i * shift
-                    box = np.empty((ys.size, xs.size, 4))
-                    box[..., 0], box[..., 2] = (x - half_w) / image.shape[3], (x + half_w) / image.shape[3]
-                    box[..., 1] = ((y - half_h) / image.shape[2])[:, None]
-                    box[..., 3] = ((y + half_h) / image.shape[2])[:, None]
-                    found.append(box)
-    boxes = np.stack(found, axis=2)
-    boxes[..., :2] = np.maximum(boxes[..., :2], 0)
-    boxes[..., 2:] = np.minimum(boxes[..., 2:], 1)
-    if a["clip"]:
-        np.clip(boxes, 0, 1, out=boxes)
+                    shifts.append((j * shift, i * shift, shift / 2))
+                    halves.append((size * math.sqrt(ratio) / 2, size / math.sqrt(ratio) / 2))
+    boxes = np.empty((ys.size, xs.size, len(shifts), 4), feature.dtype)
+    moved, half = np.array(shifts).reshape(-1, 3), np.array(halves).reshape(-1, 2)
+    for dim, (centres, size) in enumerate(((xs[None, :, None], image.shape[3]), (ys[:, None, None], image.shape[2]))):
+        at = centres - step / 2 + moved[:, 2] + moved[:, dim]
+        low, high = np.maximum((at - half[:, dim]) / size, 0), np.minimum((at + half[:, dim]) / size, 1)
+        boxes[..., dim], boxes[..., dim + 2] = (np.clip(side, 0, 1) if a["clip"] else side for side in (low, high))
     return _with_variances(k, boxes.reshape(-1, 4) if a["flatten_to_2d"] else boxes, feature.dtype)
 
 
@@ -226,7 +224,7 @@ def shared_and_union(xp: ArrayLibrary | ModuleType, x: Array, y: Array, normaliz
 def _infer_iou(c: InferContext) -> None:
     for slot in ("X", "Y"):
         shape = c.shape(slot)
-        c.check(len(shape) == 2 and shape[1] in (4, -1), f"{slot} must have shape [N, 4], it has {list(shape)}")
+        c.check(len(shape) == 2 and shape[1] in (4, -1), f"{slot} must have shape [N, 4], got {list(shape)}")
     c.set("Out", (c.shape("X")[0], c.shape("Y")[0]), c.dtype("X"), c.input("X").lod_level)
 
 
@@ -242,7 +240,7 @@ def _infer_box_coder(c: InferContext) -> None:
     if c.attrs["code_type"] == "encode_center_size":
         c.set("OutputBox", (target[0], prior[0], 4), c.dtype("TargetBox"), c.input("TargetBox").lod_level)
     else:
-        c.check(len(target) == 3, f"TargetBox must have 3 dims to be decoded, it has shape {list(target)}")
+        c.check(len(target) == 3, f"TargetBox must have 3 dims to be decoded, its shape is {list(target)}")
         c.set("OutputBox", target, c.dtype("TargetBox"), c.input("PriorBox").lod_level)
 
 
@@ -256,7 +254,7 @@ def _infer_box_coder(c: InferContext) -> None:
     lod="kernel",
 )
 def box_coder(k: Call, prior: Array, prior_variance: Array | None, target: Array) -> Array:
-    """OutputBox = boxes as offsets from priors (encode), or offsets as boxes (decode)."""
+    """OutputBox = boxes encoded as offsets from priors, or decoded from them."""
     xp, a = k.xp, k.attrs
     k.out_lods["OutputBox"] = k.lod("TargetBox" if a["code_type"] == "encode_center_size" else "PriorBox")
     extra = 0 if a["box_normalized"] else 1
@@ -282,7 +280,7 @@ def box_coder(k: Call, prior: Array, prior_variance: Array | None, target: Array
 
 
 def _round(value: float) -> int:
-    """Round halves up, as C does for what is positive."""
+    """Round halves up, as C does for positive numbers."""
     return math.floor(value + 0.5)
 
 
@@ -292,7 +290,7 @@ def _infer_box_clip(c: InferContext) -> None:
 
 @op("box_clip", "Input ImInfo", "Output", infer=_infer_box_clip, grad=False, lod="kernel")
 def box_clip(k: Call, boxes: Array, info: Array) -> Array:
-    """Output = boxes cut to their image, whose height, width and scale ImInfo gives for each sequence."""
+    """Output = boxes clipped to their image; ImInfo gives the height, width and scale for each sequence."""
     lod = k.lod("Input")
     k.out_lods["Output"] = lod
     starts = lod[-1] if lod else np.array([0, boxes.shape[0]])

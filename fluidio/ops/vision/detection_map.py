@@ -1,4 +1,4 @@
-"""Mean average precision of detections, over one batch or over all so far. It works on the host."""
+"""Mean average precision of detections, over one batch or all batches so far. On the host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 
 def _infer(c: InferContext) -> None:
-    c.check(c.shape("Label")[-1] in (5, 6), f"Label must have 5 or 6 columns, it has {c.shape('Label')[-1]}")
+    c.check(c.shape("Label")[-1] in (5, 6, -1), f"Label must have 5 or 6 columns, it has {c.shape('Label')[-1]}")
     c.check(c.shape("DetectRes")[-1] == 6, f"DetectRes must have 6 columns, it has {c.shape('DetectRes')[-1]}")
     c.set("AccumPosCount", (-1, 1), VarType.INT32)
     c.set("AccumTruePos", (-1, 2), c.dtype("DetectRes"), 0)
@@ -28,7 +28,7 @@ def _infer(c: InferContext) -> None:
 
 
 class _Counts:
-    """True boxes of each class, and each detection's score with whether it is right."""
+    """The number of true boxes of each class, and each detection's score and whether it is correct."""
 
     def __init__(self, classes: int) -> None:
         self.positives = np.zeros(classes, np.int64)
@@ -40,7 +40,7 @@ class _Counts:
         self.wrong[label].append((score, int(not right)))
 
     def load(self, positives: Any, right: Any, right_lod: Any, wrong: Any, wrong_lod: Any) -> None:
-        """Take over what earlier batches counted."""
+        """Load the counts of earlier batches."""
         self.positives += positives.reshape(-1)[: self.positives.size]
         for kept, rows, lod in ((self.right, right, right_lod), (self.wrong, wrong, wrong_lod)):
             ends = lod[-1] if lod else [0]
@@ -63,15 +63,20 @@ class _Counts:
         np.add.at(self.positives, labels[matters], 1)
         taken = np.zeros(truth.shape[0], bool)
         known = np.isin(detections[:, 0].astype(int), labels)
-        for row in detections[~known]:  # Fluid: in the order given, those below by their scores
+        for row in detections[~known]:  # Fluid: in the order given; the ones below by score
             self.add(int(row[0]), float(row[1]), False)
         rest = detections[known]
-        for row in rest[np.argsort(-rest[:, 1], kind="stable")]:
-            label, score = int(row[0]), float(row[1])
-            rivals = np.flatnonzero(labels == label)
-            shared = overlaps(np, np.clip(row[None, 2:], 0, 1), boxes[rivals], True)[0]
-            best = rivals[shared.argmax()]
-            if shared.max() <= attrs["overlap_threshold"]:
+        if not len(rest):
+            return
+        rest = rest[np.argsort(-rest[:, 1], kind="stable")]
+        kinds = rest[:, 0].astype(int)
+        shared = overlaps(np, np.clip(rest[:, 2:], 0, 1), boxes, True)
+        shared = np.where(kinds[:, None] == labels, shared, shared.dtype.type(-np.inf))
+        misses = shared.max(axis=1) <= attrs["overlap_threshold"]
+        for label, score, best, miss in zip(
+            kinds.tolist(), rest[:, 1].tolist(), shared.argmax(axis=1).tolist(), misses.tolist()
+        ):
+            if miss:
                 self.add(label, score, False)
             elif matters[best]:
                 self.add(label, score, not taken[best])
@@ -80,7 +85,7 @@ class _Counts:
     def mean_precision(self, background: int, version: str) -> float:
         total, classes = 0.0, 0
         for label, positives in enumerate(self.positives.tolist()):
-            if positives in (0, background):  # Fluid: it takes the number of boxes for the label
+            if positives in (0, background):  # Fluid: uses the number of boxes as the label
                 continue
             classes += 1
             if self.right[label]:
@@ -116,7 +121,7 @@ class _Counts:
 def detection_map(
     k: Call, detections: Array, truth: Array, has_state: Array | None, pos: Array, right: Array, wrong: Array
 ) -> KernelResult:
-    """MAP = the mean over classes of average precision; the other outputs are the counts to go on with."""
+    """MAP = the mean over classes of average precision; the other outputs are counts for the next batch."""
     found, boxes = k.dev.download(detections), k.dev.download(truth)
     ends, true_ends = k.lod("DetectRes"), k.lod("Label")
     if not ends or not true_ends or ends[-1].size != true_ends[-1].size:
@@ -127,7 +132,7 @@ def detection_map(
         counts.load(states[0], states[1], k.lod("TruePos"), states[2], k.lod("FalsePos"))
     for i in range(ends[-1].size - 1):
         rows = found[ends[-1][i] : ends[-1][i + 1]]
-        if rows.shape[1] == 6:  # a single -1 stands for no detection at all
+        if rows.shape[1] == 6:  # a single -1 means no detections
             counts.count(rows, boxes[true_ends[-1][i] : true_ends[-1][i + 1]], k.attrs)
     (right_rows, right_lod), (wrong_rows, wrong_lod) = counts.tables(found.dtype)
     k.out_lods["AccumTruePos"], k.out_lods["AccumFalsePos"] = right_lod, wrong_lod

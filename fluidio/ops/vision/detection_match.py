@@ -1,4 +1,4 @@
-"""Match predictions with the truth: bipartite_match, target_assign, mine_hard_examples. They work on the host."""
+"""Match predictions with ground truth: bipartite_match, target_assign, mine_hard_examples. On the host."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def _infer_match(c: InferContext) -> None:
     lod="kernel",
 )
 def bipartite_match(k: Call, distances: Array) -> tuple[Array, Array]:
-    """For each column the row it is matched with (-1: none), row by row of the largest distances first.
+    """Match each column with a row (-1: none), largest distances first.
 
-    With match_type "per_prediction" columns left over take their nearest row if it is above dist_threshold.
+    With match_type "per_prediction", each unmatched column gets its nearest row if that is above dist_threshold.
     """
     table = k.dev.download(distances)
     lod = k.lod("DistMat")
@@ -58,20 +58,25 @@ def bipartite_match(k: Call, distances: Array) -> tuple[Array, Array]:
 
 
 def _match(part: Array, indices: Array, found: Array) -> None:
-    """Take pairs from the largest distance down, each row and column once."""
-    left = set(range(part.shape[0]))
-    for flat in np.argsort(-part, axis=None, kind="stable"):
-        row, column = divmod(int(flat), part.shape[1])
-        if not left or part[row, column] < _TINY:
+    """Match pairs in order of decreasing distance, each row and column once; of equal pairs the first."""
+    left = np.where(np.isnan(part), -1, part)
+    columns = left.argmax(axis=1)
+    values = left[np.arange(len(left)), columns]
+    for _ in range(min(part.shape)):
+        row = int(values.argmax())
+        column = int(columns[row])
+        if values[row] < _TINY:
             return
-        if row in left and indices[column] == -1:
-            left.remove(row)
-            indices[column], found[column] = row, part[row, column]
+        indices[column], found[column] = row, part[row, column]
+        left[:, column], values[row] = -1, -1
+        for stale in np.flatnonzero((columns == column) & (values >= _TINY)):
+            columns[stale] = left[stale].argmax()
+            values[stale] = left[stale, columns[stale]]
 
 
 def _infer_assign(c: InferContext) -> None:
     matches = c.shape("MatchIndices")
-    c.check(len(c.shape("X")) == 3, f"X must have 3 dims, it has shape {list(c.shape('X'))}")
+    c.check(len(c.shape("X")) == 3, f"X must have 3 dims, its shape is {list(c.shape('X'))}")
     c.set("Out", (*matches[:2], c.shape("X")[-1]), c.dtype("X"), 0)
     c.set("OutWeight", (*matches[:2], 1), VarType.FP32, 0)
 
@@ -86,11 +91,11 @@ def _infer_assign(c: InferContext) -> None:
     lod="kernel",
 )
 def target_assign(k: Call, x: Array, matches: Array, negatives: Array | None) -> tuple[Array, Array]:
-    """Out = for each prediction the row of X it is matched with, else mismatch_value; OutWeight says which count."""
+    """Out = the row of X matched with each prediction, else mismatch_value; OutWeight says which count."""
     rows, match = k.dev.download(x), k.dev.download(matches)
     lod = k.lod("X")
     if not lod:
-        raise EnforceNotMet("X must be a LoDTensor with the targets of each image as a sequence")
+        raise EnforceNotMet("X must be a LoDTensor in which the targets of each image are one sequence")
     rows = rows.reshape(rows.shape[0], -1, rows.shape[-1])
     starts = lod[-1][:-1].astype(np.int64)
     hit = match > -1
@@ -127,7 +132,7 @@ def _infer_mine(c: InferContext) -> None:
 def mine_hard_examples(
     k: Call, class_loss: Array, place_loss: Array | None, matches: Array, distances: Array
 ) -> tuple[Array, Array]:
-    """NegIndices = for each image the negatives with the largest losses, a few for each positive."""
+    """NegIndices = the negatives of each image with the largest losses, a few for each positive."""
     a = k.attrs
     loss, match, distance = (k.dev.download(v) for v in (class_loss, matches, distances))
     hard = a["mining_type"] == "hard_example"

@@ -1,4 +1,4 @@
-"""Non-maximum suppression. It works on the host."""
+"""Non-maximum suppression. On the host."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ATTRS: dict[str, Any] = {
 
 
 def suppress(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
-    """Return the numbers of the boxes of one class that stay, best first."""
+    """Return the indices of the boxes of one class that are kept, best first."""
     candidates = np.flatnonzero(scores > attrs["score_threshold"])
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
     if attrs["nms_top_k"] > -1:
@@ -42,7 +42,7 @@ def suppress(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
 
 
 def _of_image(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array]:
-    """Return the detections [label, score, box] of one image and the numbers of their boxes, class by class.
+    """Return the detections [label, score, box] of one image and the indices of their boxes, class by class.
 
     Boxes are [n, size] for all classes or [n, classes, size], scores [classes, n]; the size is 4, or that of corners.
     """
@@ -61,7 +61,7 @@ def _of_image(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array
         best = best[np.argsort(label_of[best], kind="stable")]
         label_of, pick = label_of[best], pick[best]
     if boxes.ndim == 3:
-        order = np.lexsort((pick, label_of))  # Fluid: by number where classes have boxes of their own
+        order = np.lexsort((pick, label_of))  # Fluid: by index if each class has its own boxes
         label_of, pick = label_of[order], pick[order]
     rows = np.concatenate([label_of[:, None], scores[label_of, pick][:, None], by_class[pick, label_of]], axis=1)
     return rows.astype(boxes.dtype), pick
@@ -70,25 +70,37 @@ def _of_image(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array
 def _infer(c: InferContext) -> None:
     boxes, scores = c.shape("BBoxes"), c.shape("Scores")
     if len(scores) == 2 and len(boxes) == 3:  # boxes by class, images by LoD
-        c.check(boxes[1:] == (scores[1], 4), f"Scores {list(scores)} need BBoxes [{scores[0]}, {scores[1]}, 4]")
+        c.check(
+            all(a == b or -1 in (a, b) for a, b in zip(boxes[1:], (scores[1], 4))),
+            f"for Scores {list(scores)}, BBoxes must have shape [{scores[0]}, {scores[1]}, 4]; got {list(boxes)}",
+        )
         c.set("Out", (-1, 6), c.dtype("BBoxes"), 1)
         c.set("Index", (-1, 1), VarType.INT64, 1)
         return
-    c.check(len(scores) == 3, f"Scores must have shape [N, classes, boxes], it has {list(scores)}")
-    right = len(boxes) == 3 and boxes[2] in (4, 8, 16, 24, 32)
-    c.check(right, f"BBoxes must have shape [N, boxes, 4], or 8, 16, 24, 32 for corners; it has {list(boxes)}")
-    c.check(boxes[1] == scores[-1] or min(boxes[1], scores[-1]) < 0, f"{boxes[1]} boxes but {scores[-1]} scores")
+    c.check(len(scores) == 3, f"Scores must have shape [N, classes, boxes], got {list(scores)}")
+    right = len(boxes) == 3 and boxes[2] in (4, 8, 16, 24, 32, -1)
+    c.check(
+        right,
+        f"BBoxes must have shape [N, boxes, sides] with 4 sides, or 8, 16, 24 or 32 for corners; got {list(boxes)}",
+    )
+    c.check(
+        boxes[1] == scores[-1] or min(boxes[1], scores[-1]) < 0,
+        f"BBoxes holds {boxes[1]} boxes, but Scores is for {scores[-1]}",
+    )
     c.set("Out", (boxes[1], boxes[2] + 2), c.dtype("BBoxes"), 1)
-    c.set("Index", (boxes[1], 1), VarType.INT64, 1)  # Fluid: and yet the numbers are int32
+    c.set("Index", (boxes[1], 1), VarType.INT64, 1)  # Fluid: the indices are int32 nevertheless
 
 
 def _images(k: Call, boxes: Array, scores: Array) -> tuple[list[tuple[Any, Any]], list[int]]:
-    """Return boxes and scores [classes, n] of each image, and the number of its first box."""
+    """Return the boxes and scores [classes, n] of each image, and the index of its first box."""
     if boxes.ndim == 3 and scores.ndim == 3:
         return list(zip(boxes, scores)), [i * boxes.shape[1] for i in range(boxes.shape[0])]
     if boxes.ndim != 3 or scores.ndim != 2:
-        raise EnforceNotMet(f"BBoxes {list(boxes.shape)} and Scores {list(scores.shape)} must have 3 dims, or 3 and 2")
-    # Fluid takes the images from the boxes, whatever the scores say; it crashes where boxes have no sequences.
+        raise EnforceNotMet(
+            f"Scores must have 3 dims, or 2 beside BBoxes of 3; got BBoxes {list(boxes.shape)} and Scores "
+            f"{list(scores.shape)}"
+        )
+    # Fluid: the LoD of the boxes defines the images, whatever that of the scores; it crashes without one.
     ends = last_level(k, "BBoxes" if k.lod("BBoxes") else "Scores", boxes.shape[0]).tolist()
     pairs = list(itertools.pairwise(ends))
     classes = boxes.shape[1]
@@ -101,11 +113,11 @@ def _detect(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
     found = [_of_image(*image, k.attrs) for image in images]
     counts = [rows.shape[0] for rows, _ in found]
     if not sum(counts):
-        # Fluid: nothing found at all is one row of one number, -1.
+        # Fluid: without detections, one row with a single -1.
         k.out_lods["Out"] = k.out_lods["Index"] = (np.array([0, 1], np.int64),)
         return np.full((1, 1), -1, b.dtype), np.full((1, 1), -1, np.int32)
     k.out_lods["Out"] = k.out_lods["Index"] = (np.cumsum([0, *counts]).astype(np.int64),)
-    if s.ndim == 2:  # Fluid: the number of a box of one of its classes
+    if s.ndim == 2:  # Fluid: the index of the box among those of all classes
         found = [(rows, pick * b.shape[1] + rows[:, 0].astype(np.int64)) for rows, pick in found]
     places = [pick + start for start, (_, pick) in zip(starts, found)]
     rows = np.concatenate([rows for rows, _ in found])
@@ -114,13 +126,13 @@ def _detect(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
 
 @op("multiclass_nms", "BBoxes Scores", "Out", _ATTRS, infer=_infer, grad=False, lod="kernel")
 def multiclass_nms(k: Call, boxes: Array, scores: Array) -> Array:
-    """Out = rows [label, score, box] of what is left of overlapping boxes; one sequence for each image."""
+    """Out = rows [label, score, box] of the boxes that survive suppression; one sequence for each image."""
     return k.dev.upload(_detect(k, boxes, scores)[0])
 
 
 @op("multiclass_nms2", "BBoxes Scores", "Out Index?", _ATTRS, infer=_infer, grad=False, lod="kernel")
 def multiclass_nms2(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
-    """Out, Index = as multiclass_nms, and the number of each box among those of all images; nothing is no row."""
+    """Out, Index = like multiclass_nms, and the index of each box over all images; no rows without detections."""
     rows, places = _detect(k, boxes, scores)
     if rows.shape[1] == 1:
         images = len(_images(k, boxes, scores)[1])

@@ -1,7 +1,7 @@
-"""Convolutions of float32 images in C: what `conv.py` does in NumPy, without columns in memory.
+"""Convolutions of float32 images in C: like `conv.py` in NumPy, but without columns in memory.
 
 A tap is an element of the kernel, a place an element of the output. The gradient of the input is a correlation, too:
-for each remainder of its coordinates by the strides, of the taps that reach it.
+one for each remainder of its coordinates modulo the strides, of the taps that reach it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ __all__ = ["compiled", "correlate", "filter_gradient", "is_for", "spread"]
 
 _WORTH_A_THREAD = 1 << 20
 """Multiplications below which another thread costs more than it saves."""
+_WORTH_A_COPY = 1 << 16
+"""Elements below which another thread costs more than it saves to copy them."""
 _UNIT = 32
 """Filters that stay together: as many as the widest panel of the C code."""
 _PLACES_PER_FILTER = 4
@@ -45,7 +47,7 @@ Part = Callable[[tuple[int, int], tuple[int, int]], None]
 
 
 def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
-    """Return whether the functions here can do this convolution."""
+    """Return whether the functions here can compute this convolution."""
     return (
         compiled is not None
         and not k.dev.is_gpu
@@ -55,7 +57,7 @@ def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
 
 
 def _taps(rows: Sequence[tuple[int, int]], cols: Sequence[tuple[int, int]], width: int) -> Array:
-    """Return y, x and place in the filter of each pair of (place in the kernel, offset) along both dims."""
+    """Return y, x and position in the filter of each pair of (position in the kernel, offset) along both dims."""
     return np.array([(y, x, i * width + j) for (i, y), (j, x) in product(rows, cols)], np.int64)
 
 
@@ -64,7 +66,7 @@ def _forward(g: Geometry, dim: int) -> list[tuple[int, int]]:
 
 
 def _backward(g: Geometry, dim: int, rest: int) -> list[tuple[int, int]]:
-    """Return the taps that reach the inputs whose coordinate leaves this rest, and the output that each meets there."""
+    """Return the taps that reach inputs with this remainder, and the output that each tap meets there."""
     reached = [(i, rest + g.pads[dim][0] - i * g.dilations[dim]) for i in range(g.kernel[dim])]
     return [(i, at // g.strides[dim]) for i, at in reached if at % g.strides[dim] == 0]
 
@@ -79,13 +81,13 @@ def _run(images: Any, filters: Any, out: Any, taps: Any, g: Geometry, grid: Any,
             images, out, filters, taps, g.groups, sizes, outs, grid, target, strides, some_rows, some_filters
         )
 
-    # Each thread gathers its places and arranges its filters: divide the larger of the two.
+    # Each thread gathers its places and rearranges its filters: divide the larger of the two.
     by_filters = g.groups == 1 and outs[0] > rows * grid[1] // _PLACES_PER_FILTER
     _share(rows, outs[0], len(taps) * sizes[1] * g.groups * grid[1], by_filters, part)
 
 
 def _share(rows: int, filters: int, work: int, by_filters: bool, part: Part) -> None:
-    """Share rows or filters among threads; `work` is the multiplications of a row and a filter."""
+    """Share rows or filters among threads; `work` is the number of multiplications per row and filter."""
     if by_filters:
         units = -(-filters // _UNIT)
         least = -(-_WORTH_A_THREAD // max(work * rows * _UNIT, 1))
@@ -96,7 +98,7 @@ def _share(rows: int, filters: int, work: int, by_filters: bool, part: Part) -> 
 
 
 def _is_product(g: Geometry, w: Array) -> bool:
-    """Return whether each output is a product of the filters and one place of the input, and there are many of them."""
+    """Return whether each output multiplies the filters with one place of the input, and there are many outputs."""
     return (
         products.compiled is not None
         and g.kernel[0] * g.kernel[1] == g.groups == 1
@@ -106,8 +108,28 @@ def _is_product(g: Geometry, w: Array) -> bool:
 
 
 def _met(x: Array, g: Geometry) -> Array:
-    """Return the places that a kernel of 1 x 1 meets."""
-    return x if max(g.strides) == 1 else np.ascontiguousarray(x[:, :, :: g.strides[0], :: g.strides[1]])
+    """Return the input elements that a 1 x 1 kernel meets."""
+    if max(g.strides) == 1:
+        return x
+    met = np.empty((*x.shape[:2], *g.outs), np.float32)
+    planes, places = (a.reshape(-1, *a.shape[2:]) for a in (met, x))
+
+    def part(begin: int, end: int) -> None:
+        planes[begin:end] = places[begin:end, :: g.strides[0], :: g.strides[1]]
+
+    share(len(planes), -(-_WORTH_A_COPY // (g.outs[0] * g.outs[1])), part)
+    return met
+
+
+def _put_where_met(x: Array, met: Array, g: Geometry) -> None:
+    """Set the input elements that a 1 x 1 kernel meets, and zero the others."""
+    planes, places = (a.reshape(-1, *a.shape[2:]) for a in (met, x))
+
+    def part(begin: int, end: int) -> None:
+        places[begin:end] = 0
+        places[begin:end, :: g.strides[0], :: g.strides[1]] = planes[begin:end]
+
+    share(len(planes), -(-_WORTH_A_COPY // (g.sizes[0] * g.sizes[1])), part)
 
 
 def correlate(x: Array, w: Array, g: Geometry) -> Array:
@@ -132,8 +154,7 @@ def spread(y: Array, w: Array, g: Geometry) -> Array:
         sizes = channels, filters, g.images * g.outs[0] * g.outs[1]
         products.multiply(w, y, met, sizes, (True, False), (1, g.images, g.images))
         if met is not x:
-            x[...] = 0
-            x[:, :, :: g.strides[0], :: g.strides[1]] = met
+            _put_where_met(x, met, g)
         return x
     area = g.kernel[0] * g.kernel[1]
     for rests in product(*(range(min(s, n)) for s, n in zip(g.strides, g.sizes))):

@@ -1,4 +1,4 @@
-"""Read images at given places (grid_sampler, affine_grid), positions of words, and products of feature maps."""
+"""Sample images at given positions (grid_sampler, affine_grid); position encoding; products of feature maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 def _infer_affine(c: InferContext) -> None:
     sizes = c.attrs["output_shape"]
-    c.check(c.has("OutputShape") or len(sizes) == 4, f"output_shape must have 4 sizes, it is {sizes}")
+    c.check(c.has("OutputShape") or len(sizes) == 4, f"output_shape must hold 4 sizes, got {sizes}")
     c.set("Output", (c.shape("Theta")[0], -1, -1, 2), c.dtype("Theta"), 0)  # Fluid: whatever output_shape says
 
 
@@ -40,7 +40,7 @@ def _plane(k: Call, theta: Array, shape: Array) -> tuple[Any, int, int]:
     lod="none",
 )
 def affine_grid(k: Call, theta: Array, shape: Array) -> Array:
-    """Output = where each pixel of an image comes from under the affine maps Theta [N, 2, 3]."""
+    """Output = the source position of each pixel under the affine maps Theta [N, 2, 3]."""
     rows, height, width = _plane(k, theta, shape)
     return k.xp.matmul(rows, theta.swapaxes(1, 2)).reshape(-1, height, width, 2)
 
@@ -54,13 +54,14 @@ def affine_grid_grad(k: Call, theta: Array, shape: Array, dout: Array) -> Array:
 def _infer_sampler(c: InferContext) -> None:
     x, grid = c.shape("X"), c.shape("Grid")
     c.check(
-        len(x) == 4 and len(grid) == 4 and grid[3] == 2, f"X {list(x)} must have 4 dims, Grid {list(grid)} end in 2"
+        len(x) == 4 and len(grid) == 4 and grid[3] in (2, -1),
+        f"X must have 4 dims and Grid 4 with the last of size 2; got X {list(x)} and Grid {list(grid)}",
     )
     c.set("Output", (x[0], x[1], *x[2:]), c.dtype("X"), 0)
 
 
 class _Samples:
-    """The four pixels around each place of a grid: their positions, weights, and whether they are in the image."""
+    """The four pixels around each position of a grid: their positions, weights, and whether they are in the image."""
 
     def __init__(self, k: Call, x: Array, grid: Array) -> None:
         xp = k.xp
@@ -88,7 +89,7 @@ class _Samples:
 
 @op("grid_sampler", "X Grid", "Output", {"use_cudnn": True}, infer=_infer_sampler, grad=True, lod="none")
 def grid_sampler(k: Call, x: Array, grid: Array) -> Array:
-    """Output = X read at the places of Grid ([-1, 1] is the image, zeros outside), between pixels by weights."""
+    """Output = X interpolated at the positions in Grid ([-1, 1] is the image, zeros outside)."""
     samples = _Samples(k, x, grid)
     total: Any = 0
     for flat, inside, across, along, _, _ in samples.corners:
@@ -140,7 +141,7 @@ def add_position_encoding_grad(k: Call, dout: Array) -> Array:
 def _infer_fsp(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
     fits = len(x) == len(y) == 4 and all(a == b or a < 0 or b < 0 for a, b in zip(x[2:], y[2:]))
-    c.check(fits, f"X {list(x)} and Y {list(y)} must be images of one height and width")
+    c.check(fits, f"X {list(x)} and Y {list(y)} must be images of the same height and width")
     c.set("Out", (c.shape("X")[0], c.shape("X")[1], c.shape("Y")[1]), c.dtype("X"), 0)
 
 

@@ -1,4 +1,4 @@
-"""What masks of regions should learn: generate_mask_labels. On the host."""
+"""Targets of region masks: generate_mask_labels. On the host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FINE = 5  # outlines are drawn on a grid five times as fine
 
 
 def _outline(points: Array) -> tuple[Array, Array]:
-    """Return the places of the fine grid on the outline of a polygon, in order."""
+    """Return the positions of the fine grid along the outline of a polygon, in order."""
     corners = np.trunc(_FINE * points + 0.5).astype(np.int64)
     us, vs = [], []
     for (xs, ys), (xe, ye) in zip(corners, np.roll(corners, -1, axis=0)):
@@ -68,7 +68,7 @@ def _of_image(attrs: dict[str, Any], objects: list[list[Any]], rois: Array, labe
     chosen = np.flatnonzero(labels > 0)
     shown = bool(chosen.size and objects)
     if not shown:
-        # Fluid: without any object one region of background stands in, and its mask is ignored.
+        # Fluid: without any object, one background region is used and its mask is ignored.
         chosen = np.flatnonzero(labels == 0)[:1]
     boxes = rois[chosen] / scale
     masks = np.full((chosen.size, classes, side * side), -1, np.int32)
@@ -99,7 +99,7 @@ def _infer(c: InferContext) -> None:
 def generate_mask_labels(
     k: Call, info: Array, kinds: Array, crowd: Array, segments: Array, rois: Array, labels: Array
 ) -> KernelResult:
-    """Say of the regions that show objects which mask each should predict."""
+    """Output the mask that each region with an object should predict."""
     i, c, w, g, r, chosen = (k.dev.download(x) for x in (info, kinds, crowd, segments, rois, labels))
     by_image, by_object, by_polygon = k.lod("GtSegms")
     ends = k.lod("Rois")[-1]

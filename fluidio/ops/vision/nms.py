@@ -1,4 +1,4 @@
-"""Greedy suppression of boxes in order of their scores, on the host, one row of overlaps at a time."""
+"""Greedy suppression of boxes in order of score, one row of overlaps at a time. On the host."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["area", "compiled", "jaccard", "keep_apart"]
 
 
 def area(boxes: Array, normalized: bool) -> Array:
-    """Return the areas of boxes; 0 for one that is turned inside out."""
+    """Return the areas of boxes; 0 for an inverted one."""
     extra = boxes.dtype.type(0 if normalized else 1)
     sides = boxes[..., 2:] - boxes[..., :2]
     return np.where((sides < 0).any(axis=-1), 0, (sides[..., 0] + extra) * (sides[..., 1] + extra))
 
 
 def jaccard(box: Array, others: Any, normalized: bool) -> Array:
-    """Return intersection over union of one box with others: 0 for boxes apart, NaN for points in one place."""
+    """Return intersection over union of one box with others: 0 if disjoint, NaN for identical points."""
     extra = box.dtype.type(0 if normalized else 1)
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     sides = high - low + extra
-    apart = (others[:, :2] > box[2:]) | (others[:, 2:] < box[:2])  # one turned inside out may still meet others
+    apart = (others[:, :2] > box[2:]) | (others[:, 2:] < box[:2])  # an inverted one may still overlap others
     shared = sides[:, 0] * sides[:, 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         share = shared / (area(box, normalized) + area(others, normalized) - shared)
@@ -37,9 +37,9 @@ def jaccard(box: Array, others: Any, normalized: bool) -> Array:
 
 
 def keep_apart(boxes: Array, threshold: float, eta: float, normalized: bool, most: int = -1) -> list[int]:
-    """Return the numbers of the boxes, best first, that overlap no kept one by more than the threshold, or by NaN.
+    """Return the indices of the boxes, best first, whose overlap with each kept one is within the threshold, not NaN.
 
-    With eta < 1 the threshold shrinks by it with each kept box while it is above 0.5.
+    With eta < 1, each kept box multiplies the threshold by eta while it is above 0.5.
     """
     if compiled is not None and boxes.dtype == np.float32 and boxes.shape[1:] == (4,):
         numbers = np.empty(boxes.shape[0], np.int64)

@@ -1,4 +1,4 @@
-"""Suppression by other rules: matrix_nms lowers scores, locality_aware_nms merges neighbours first. On the host."""
+"""Other kinds of suppression: matrix_nms lowers scores, locality_aware_nms merges neighbours first. On the host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 def _infer(c: InferContext) -> None:
     boxes = c.shape("BBoxes")
-    c.check(len(boxes) == 3, f"BBoxes must have shape [N, boxes, sides], it has {list(boxes)}")
+    c.check(len(boxes) == 3, f"BBoxes must have shape [N, boxes, sides], got {list(boxes)}")
     level = 1 if c.op.type == "matrix_nms" else None
     c.set("Out", (boxes[1], boxes[2] + 2), c.dtype("BBoxes"), level)
     c.set("Index", (boxes[1], 1), "int64", level)
@@ -32,7 +32,7 @@ def _ordered(scores: Array, threshold: float, most: int) -> Array:
 
 
 def _decayed(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
-    """Return the scores, best first, lowered by the overlaps with better boxes."""
+    """Return the scores, best first, lowered according to the overlaps with better boxes."""
     count = boxes.shape[0]
     table = np.stack([jaccard(box, boxes, attrs["normalized"]) for box in boxes])
     table = np.tril(table, -1)
@@ -47,7 +47,7 @@ def _decayed(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
 
 
 def _matrix(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array]:
-    """Return the detections of one image and the numbers of their boxes."""
+    """Return the detections of one image and the indices of their boxes."""
     kinds, values, picks = [], [], []
     for kind in range(scores.shape[0]):
         order = _ordered(scores[kind], attrs["score_threshold"], attrs["nms_top_k"])
@@ -87,7 +87,7 @@ def _matrix(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, 
     lod="kernel",
 )
 def matrix_nms(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
-    """Out = rows [label, score, box] with scores lowered where better boxes overlap; Index = the boxes' numbers."""
+    """Out = rows [label, score, box] with lower scores where better boxes overlap; Index = the boxes' indices."""
     b, s = k.dev.download(boxes), k.dev.download(scores)
     found = [_matrix(b[n], s[n], k.attrs) for n in range(b.shape[0])]
     k.out_lods["Out"] = k.out_lods["Index"] = offsets([rows.shape[0] for rows, _ in found])
@@ -103,7 +103,7 @@ def _overlap(a: Array, b: Array, normalized: bool) -> float:
 
 
 def _merged(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array, Array]:
-    """Join each box with the one before it where they overlap; return boxes, scores and which of them stand."""
+    """Merge each box with the previous one if they overlap; return boxes, scores and which boxes remain."""
     boxes, scores = boxes.copy(), scores.copy()
     stands = np.zeros(scores.size, bool)
     last = 0
@@ -158,12 +158,12 @@ def _local(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     lod="kernel",
 )
 def locality_aware_nms(k: Call, boxes: Array, scores: Array) -> Array:
-    """Out = rows [label, score, box] after neighbours in the list that overlap have been joined."""
+    """Out = rows [label, score, box] after merging overlapping neighbours in the list."""
     b, s = k.dev.download(boxes), k.dev.download(scores)
     found = [_local(b[n], s[n], k.attrs) for n in range(b.shape[0])]
     counts = [rows.shape[0] for rows in found]
     if not sum(counts):
-        # Fluid: nothing found at all is one row of one number, -1.
+        # Fluid: without detections, one row with a single -1.
         k.out_lods["Out"] = offsets([1] + [0] * (len(counts) - 1))
         return k.dev.upload(np.full((1, 1), -1, b.dtype))
     k.out_lods["Out"] = offsets(counts)

@@ -1,4 +1,4 @@
-"""Quadrilaterals: roi_perspective_transform flattens regions, polygon_box_transform places their corners."""
+"""Quadrilaterals: roi_perspective_transform warps regions to rectangles, polygon_box_transform finds corners."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def polygon_box_transform(k: Call, x: Array) -> Array:
 
 
 def _matrix(x: Array, y: Array, height: int, width: int) -> Array:
-    """Return the nine numbers that take places of the flat image to those of a quadrilateral."""
+    """Return the nine numbers that map positions in the rectangle to positions in a quadrilateral."""
     sides = np.sqrt((x - np.roll(x, -1)) ** 2 + (y - np.roll(y, -1)) ** 2)
     tall, wide = (sides[1] + sides[3]) / 2, (sides[0] + sides[2]) / 2
     rows = max(2, height)
@@ -51,7 +51,7 @@ def _matrix(x: Array, y: Array, height: int, width: int) -> Array:
 
 
 def _inside(px: Array, py: Array, x: Array, y: Array) -> Array:
-    """Tell which points lie in a quadrilateral or on its edge."""
+    """Return which points are inside a quadrilateral or on its edge."""
     on_edge, crossings = np.zeros(px.shape, bool), np.zeros(px.shape, np.int64)
     for (xs, ys), (xe, ye) in zip(zip(x, y), zip(np.roll(x, -1), np.roll(y, -1))):
         low_x, high_x, low_y, high_y = min(xs, xe), max(xs, xe), min(ys, ye), max(ys, ye)
@@ -66,7 +66,7 @@ def _inside(px: Array, py: Array, x: Array, y: Array) -> Array:
 
 
 class _Reading:
-    """Where the places of one flat region are read, and with what weights."""
+    """The positions and weights from which a warped region is read."""
 
     def __init__(self, k: Call, quad: Array, height: int, width: int) -> None:
         rows, columns = k.attrs["transformed_height"], k.attrs["transformed_width"]
@@ -112,7 +112,7 @@ def _infer(c: InferContext) -> None:
     lod="kernel",
 )
 def roi_perspective_transform(k: Call, x: Array, rois: Array) -> KernelResult:
-    """Out = each quadrilateral region made a rectangle; Mask = where it is; TransformMatrix = how. On the host."""
+    """Out = each quadrilateral region as a rectangle; Mask = its pixels; TransformMatrix = the map. On the host."""
     features, quads = k.dev.download(x), k.dev.download(rois)
     height, width = features.shape[2:]
     k.out_lods["Out"] = k.lod("ROIs")

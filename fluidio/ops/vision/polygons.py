@@ -1,4 +1,4 @@
-"""Overlap of polygons, for boxes that are given by their corners."""
+"""Overlap of polygons, for boxes given by their corners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["polygon_overlap", "polygons_apart"]
 
 
 def _clipped(subject: Array, clip: Array) -> Array:
-    """Return the part of a polygon within a convex one, both counter-clockwise."""
+    """Return the part of a polygon inside a convex one, both counter-clockwise."""
     points = list(subject)
     for a, b in zip(clip, np.roll(clip, -1, axis=0)):
         side = [float((b - a)[0] * (p - a)[1] - (b - a)[1] * (p - a)[0]) for p in points]
@@ -37,7 +37,7 @@ def _signed_area(points: Array) -> float:
 
 
 def polygon_overlap(a: Array, b: Array) -> float:
-    """Return the shared area of two polygons, each [x, y, x, y, ...], divided by the area of both."""
+    """Return the intersection over union of two polygons, each [x, y, x, y, ...]."""
     first, second = (p.reshape(-1, 2).astype(np.float64) for p in (a, b))
     first, second = (p if _signed_area(p) >= 0 else p[::-1] for p in (first, second))
     shared = _signed_area(_clipped(first, second))
@@ -45,7 +45,7 @@ def polygon_overlap(a: Array, b: Array) -> float:
 
 
 def polygons_apart(boxes: Array, attrs: dict[str, Any]) -> list[int]:
-    """Return the numbers of the polygons, best first, that overlap none before them by more than nms_threshold."""
+    """Return the indices of the polygons, best first, that overlap no kept one by more than nms_threshold."""
     kept: list[int] = []
     threshold = attrs["nms_threshold"]
     for i in range(boxes.shape[0]):

@@ -1,4 +1,4 @@
-"""Pooling in two and three dims, vectorised over the places of the window."""
+"""Pooling in two and three dims, vectorised over the positions in the window."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _attrs(dims: int) -> dict[str, Any]:
 
 
 def _parts(attrs: dict[str, Any], sizes: Sequence[int]) -> list[int]:
-    """Return the number of windows of adaptive pooling; with global pooling, too, Fluid gives each element its own."""
+    """Return the number of windows of adaptive pooling; Fluid: with global pooling as well, one window per element."""
     return list(sizes if attrs["global_pooling"] else attrs["ksize"])
 
 
 def _infer(c: InferContext) -> None:
     shape, a = c.shape("X"), c.attrs
     dims = len(a["ksize"])
-    c.check(len(shape) == dims + 2, f"X must have {dims + 2} dims, it has shape {list(shape)}")
+    c.check(len(shape) == dims + 2, f"X must have {dims + 2} dims, its shape is {list(shape)}")
     last = channels_last(a)
     sizes = shape[1:-1] if last else shape[2:]
     if a["adaptive"]:
@@ -63,12 +63,12 @@ def _infer(c: InferContext) -> None:
 
 
 class _Geometry:
-    """One pooling on one input: for each place of the window, which inputs and outputs belong together."""
+    """One pooling on one input: which inputs and outputs meet at each position in the window."""
 
     def __init__(self, k: Call, sizes: tuple[int, ...]) -> None:
         a = k.attrs
         self.sizes = sizes
-        if a["adaptive"]:  # Fluid: as many windows as adaptive pooling has, but of one size; layers use ..._with_index
+        if a["adaptive"]:  # Fluid: as many windows as adaptive pooling, but all of one size; layers use ..._with_index
             self.kernel = self.outs = _parts(a, sizes)
             self.strides, self.pads = a["strides"], [(0, 0)] * len(sizes)
         elif a["global_pooling"]:
@@ -89,7 +89,7 @@ class _Geometry:
         return (*self.kernel, *self.strides, *(before for before, _ in self.pads))
 
     def places(self) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-        """Yield for each place of the window the slices of the input and of the output that meet there."""
+        """Yield for each position in the window the slices of the input and the output that meet there."""
         for offset in product(*(range(n) for n in self.kernel)):
             pairs = [self._meet(i, o) for i, o in enumerate(offset)]
             if all(pairs):
@@ -97,7 +97,7 @@ class _Geometry:
                 yield (*lead, *(p[0] for p in pairs if p)), (*lead, *(p[1] for p in pairs if p))
 
     def _meet(self, dim: int, offset: int) -> tuple[slice, slice] | None:
-        """Return the slices along one dim: windows whose element `offset` lies in the input, and those elements."""
+        """Return the slices along one dim: windows whose element `offset` is in the input, and those elements."""
         size, stride, before = self.sizes[dim], self.strides[dim], self.pads[dim][0]
         start = max(0, -((offset - before) // stride))
         stop = min(self.outs[dim], (size - 1 - offset + before) // stride + 1)
@@ -107,7 +107,7 @@ class _Geometry:
         return slice(low, low + (stop - start - 1) * stride + 1, stride), slice(start, stop)
 
     def counts(self, exclusive: bool, dtype: Any) -> Any:
-        """Return how many elements each mean is over: a number, or an array over the output's places."""
+        """Return how many elements each mean covers: a number, or an array over the outputs."""
         if not exclusive or self.whole:
             return dtype.type(windows.volume(self.kernel))
         total = np.ones((1,) * len(self.kernel), dtype)
@@ -139,7 +139,7 @@ def _max(k: Call, x: Array, g: _Geometry) -> Array:
     covers_all = not any(map(any, g.pads)) and all(
         (o - 1) * s + n <= size for o, s, n, size in zip(g.outs, g.strides, g.kernel, g.sizes)
     )
-    # Fluid: a window outside the input has the lowest float32.
+    # Fluid: a window outside the input gives the lowest float32.
     out: Any = None if covers_all else k.xp.full((*x.shape[:2], *g.outs), _LOWEST, x.dtype)
     for source, place in g.places():
         if out is None:
@@ -150,7 +150,7 @@ def _max(k: Call, x: Array, g: _Geometry) -> Array:
 
 
 def _max_grad(k: Call, x: Array, out: Array, dout: Array, g: _Geometry) -> Array:
-    """Give each window's gradient to its first largest element."""
+    """Pass each window's gradient to its first largest element."""
     if len(g.sizes) == 2 and x.size and channels.fits(x, out, dout):
         return channels.max_pool_grad(x, out, dout, g.numbers())
     xp = k.xp
@@ -169,7 +169,7 @@ def _max_grad(k: Call, x: Array, out: Array, dout: Array, g: _Geometry) -> Array
 
 
 def max_places(k: Call, x: Array, out: Array, values: Array) -> Array:
-    """Return the value that stands where each window has its first largest element."""
+    """Return the entry of `values` at the first largest element of each window."""
     x, out, values = _first(k, x), _first(k, out), _first(k, values)
     g = _Geometry(k, x.shape[2:])
     waiting = k.xp.ones(out.shape, bool)
@@ -211,12 +211,12 @@ def _mean_grad(k: Call, x: Array, dout: Array, g: _Geometry) -> Array:
 
 
 def _stretches(size: int, parts: int) -> list[tuple[int, int]]:
-    """Return start and stop of each stretch of adaptive pooling."""
+    """Return the start and stop of each window of adaptive pooling."""
     return [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
 
 
 def _adaptive(k: Call, x: Array, sizes: list[tuple[int, int]], transpose: bool) -> Array:
-    """Average the stretches, or with `transpose` spread gradients over them."""
+    """Average each window, or with `transpose` spread gradients over it."""
     if transpose:
         area = np.ones((), np.float32)
         for size, parts in sizes:
@@ -261,12 +261,11 @@ def _infer_with_index(c: InferContext) -> None:
     shape, a = c.shape("X"), c.attrs
     outs = [o[1] for o in _cells_of(a, shape[2:])] if min(shape[2:]) > 0 else list(a["ksize"])
     c.set("Out", (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
-    # Fluid: the mask is declared with X's dtype and comes out as int32.
-    c.set("Mask", (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
+    c.set("Mask", (*shape[:2], *outs), lod_level=c.input("X").lod_level)  # Fluid: layers declare it as X, it is int32
 
 
 def _cells_of(a: dict[str, Any], sizes: tuple[int, ...]) -> list[tuple[list[tuple[int, int]], int]]:
-    """Return for each dim the (start, stop) of its windows, and their number."""
+    """Return the (start, stop) of the windows of each dim, and their number."""
     if a["adaptive"]:
         parts = _parts(a, sizes)
         return [([(i * n // p, -(-(i + 1) * n // p)) for i in range(p)], p) for n, p in zip(sizes, parts)]
@@ -285,7 +284,7 @@ def _register_with_index(name: str, dims: int) -> None:
 
     @op(name, "X", "Out Mask", attrs, infer=_infer_with_index, grad=True)
     def kernel(k: Call, x: Any) -> Any:
-        """Out, Mask = the largest element of each window, and where in its image it is."""
+        """Out, Mask = the largest element of each window, and its position in the image."""
         cells = _cells_of(k.attrs, x.shape[2:])
         outs = [count for _, count in cells]
         out = k.xp.empty((*x.shape[:2], *outs), x.dtype)

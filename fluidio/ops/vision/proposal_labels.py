@@ -1,4 +1,4 @@
-"""What proposed regions should learn: generate_proposal_labels. On the host."""
+"""Targets of proposed regions: generate_proposal_labels. On the host."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _infer(c: InferContext) -> None:
 
 
 def _sorted_out(attrs: dict[str, Any], boxes: Array, truth: Array, crowd: Array) -> tuple[Array, Array, Array]:
-    """Return the boxes that show something, the true box of each, and those that show background."""
+    """Return the boxes that show objects, the true box of each, and those that show background."""
     table = overlaps(np, boxes, truth, False)
-    best = table.max(axis=1, initial=0)  # an image without objects is all background
+    best = table.max(axis=1, initial=0)  # without objects everything is background
     best[: crowd.size][crowd[: best.size] != 0] = -1
     foreground = np.flatnonzero(best >= np.float32(attrs["fg_thresh"]))
     owner = np.zeros(0, np.int64)
@@ -53,7 +53,7 @@ def _of_image(
     """Return the five outputs of one image."""
     boxes = rois / scale
     if attrs["is_cascade_rcnn"]:
-        # Fluid: as many regions as there are true boxes count as these, and are not scaled back.
+        # Fluid: the first regions, as many as there are true boxes, count as true boxes and are not scaled back.
         boxes[: truth.shape[0]] = rois[: truth.shape[0]]
     else:
         boxes = np.concatenate([truth, boxes])
@@ -97,7 +97,7 @@ def _of_image(
 def generate_proposal_labels(
     k: Call, rois: Array, kinds: Array, crowd: Array, truth: Array, info: Array
 ) -> KernelResult:
-    """Choose regions that show objects or background, and say their class and what box they should predict."""
+    """Sample regions that show objects or background, and output their classes and target boxes."""
     r, c, w, t, i = (k.dev.download(x) for x in (rois, kinds, crowd, truth, info))
     mine, theirs = k.lod("RpnRois")[-1], k.lod("GtBoxes")[-1]
     found = []

@@ -1,4 +1,4 @@
-"""Regions that a network proposes: generate_proposals, and their way through a pyramid of features. On the host."""
+"""Proposed regions: generate_proposals, and distribution over the levels of a feature pyramid. On the host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_LOG = math.log(1000.0 / 16.0)
 
 
 def decode(anchors: Array, deltas: Array, variances: Array | None = None, largest: float = math.inf) -> Array:
-    """Return the boxes that deltas make of anchors, in whole pixels: a side of n pixels goes from 0 to n - 1."""
+    """Apply deltas to anchors, in whole pixels: a side of n pixels goes from 0 to n - 1."""
     kind = anchors.dtype.type
     size = anchors[:, 2:] - anchors[:, :2] + kind(1)
     centre = anchors[:, :2] + kind(0.5) * size
@@ -43,7 +43,7 @@ def _infer_generate(c: InferContext) -> None:
 def _of_image(
     attrs: dict[str, Any], scores: Array, deltas: Array, info: Array, anchors: Array, variances: Array
 ) -> tuple[Array, Array]:
-    """Return the boxes and scores that are left of one image's."""
+    """Return the boxes and scores of one image after suppression."""
     order = np.argsort(-scores, kind="stable")
     if 0 < attrs["pre_nms_topN"] < order.size:
         order = order[: attrs["pre_nms_topN"]]
@@ -59,7 +59,7 @@ def _of_image(
 
 
 def _large_enough(boxes: Array, info: Array, min_size: float) -> Array:
-    """Tell which boxes have min_size in the original image and their centre within the scaled one."""
+    """Return which boxes have at least min_size in the original image and their centre within the scaled one."""
     sides = boxes[:, 2:] - boxes[:, :2]
     original = sides / info[2] + 1
     centre = boxes[:, :2] + (sides + 1) / 2
@@ -78,7 +78,7 @@ def _large_enough(boxes: Array, info: Array, min_size: float) -> Array:
 def generate_proposals(
     k: Call, scores: Array, deltas: Array, info: Array, anchors: Array, variances: Array
 ) -> tuple[Array, ...]:
-    """RpnRois, RpnRoiProbs = the best boxes of each image that do not overlap; RpnRoisLod = where each image ends."""
+    """RpnRois, RpnRoiProbs = the best non-overlapping boxes of each image; RpnRoisLod = where each image ends."""
     s, d, i, a, v = (k.dev.download(x) for x in (scores, deltas, info, anchors, variances))
     a, v = a.reshape(-1, 4), v.reshape(-1, 4)
     per_cell = s.shape[1]
@@ -103,7 +103,7 @@ def _images(k: Call, slot: str, rows: int) -> Array:
     """Return the image of each row."""
     lod = k.lod(slot)
     if not lod:
-        raise EnforceNotMet(f"{slot} must be a LoDTensor with the boxes of each image as a sequence")
+        raise EnforceNotMet(f"{slot} must be a LoDTensor in which the boxes of each image are one sequence")
     return np.repeat(np.arange(len(lod[-1]) - 1), np.diff(lod[-1]))
 
 
@@ -117,7 +117,7 @@ def _images(k: Call, slot: str, rows: int) -> Array:
     lod="kernel",
 )
 def distribute_fpn_proposals(k: Call, rois: Array) -> KernelResult:
-    """MultiFpnRois = the boxes by size, each level of its own; RestoreIndex = where each went."""
+    """MultiFpnRois = the boxes of each level, divided by size; RestoreIndex = where each box went."""
     a, boxes = k.attrs, k.dev.download(rois)
     image = _images(k, "FpnRois", boxes.shape[0])
     images = len(k.lod("FpnRois")[-1]) - 1
@@ -145,10 +145,10 @@ def _infer_collect(c: InferContext) -> None:
     lod="kernel",
 )
 def collect_fpn_proposals(k: Call, rois: list[Array], scores: list[Array]) -> Array:
-    """FpnRois = the boxes of all levels with the best scores, image by image.
+    """FpnRois = the boxes with the best scores among all levels, image by image.
 
-    Fluid: boxes behind an image without any counted as those of another image, and images at the end that were left
-    without a box were missing in the LoD. Here every box stays with its image.
+    Fluid: boxes after an image without any were assigned to another image, and the LoD lacked images at the end that
+    had no boxes left. Here every box stays with its image.
     """
     lods = k.lods["MultiLevelRois"]
     image = np.concatenate([np.repeat(np.arange(len(lod[-1]) - 1), np.diff(lod[-1])) for lod in lods])
@@ -176,7 +176,7 @@ def _infer_assign(c: InferContext) -> None:
 def box_decoder_and_assign(
     k: Call, prior: Array, variance: Array | None, target: Array, scores: Array
 ) -> tuple[Array, Array]:
-    """DecodeBox = the box of every class; OutputAssignBox = that of the best class that is not background."""
+    """DecodeBox = the box of every class; OutputAssignBox = the box of the best class that is not background."""
     p, t, s = (k.dev.download(x) for x in (prior, target, scores))
     rows, classes = s.shape
     weights = np.ones(4, p.dtype) if variance is None else k.dev.download(variance).reshape(-1)[:4]

@@ -1,4 +1,4 @@
-"""Move channels and pixels of images: pixel_shuffle, shuffle_channel, space_to_depth, temporal_shift."""
+"""Rearrange channels and pixels: pixel_shuffle, shuffle_channel, space_to_depth, temporal_shift."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__: list[str] = []
 def _infer_pixel_shuffle(c: InferContext) -> None:
     n, channels, h, w = c.shape("X")
     r = c.attrs["upscale_factor"]
-    c.check(channels < 0 or channels % (r * r) == 0, f"{channels} channels do not divide by {r} x {r}")
+    c.check(channels < 0 or channels % (r * r) == 0, f"{channels} channels cannot be divided by {r} x {r}")
     sizes = [s * r if s >= 0 else -1 for s in (h, w)]
     c.set("Out", (n, channels // (r * r), *sizes), c.dtype("X"), c.input("X").lod_level)
 
 
 @op("pixel_shuffle", "X", "Out", {"upscale_factor": 1}, infer=_infer_pixel_shuffle, grad=True)
 def pixel_shuffle(k: Call, x: Array) -> Array:
-    """Out = channels spread over squares of upscale_factor pixels."""
+    """Out = X with channels rearranged into squares of upscale_factor pixels."""
     r = k.attrs["upscale_factor"]
     n, c, h, w = x.shape
     parts = x.reshape(n, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
@@ -42,40 +42,43 @@ def _shuffled(x: Array, groups: int) -> Array:
 
 def _infer_shuffle(c: InferContext) -> None:
     channels, group = c.shape("X")[1], c.attrs["group"]
-    c.check(channels < 0 or channels % group == 0, f"{channels} channels do not divide into {group} groups")
+    c.check(channels < 0 or channels % group == 0, f"{channels} channels cannot be divided into {group} groups")
     c.same("Out", "X")
 
 
 @op("shuffle_channel", "X", "Out", {"group": 1}, infer=_infer_shuffle, grad=True)
 def shuffle_channel(k: Call, x: Array) -> Array:
-    """Out = X with its channels dealt out over the groups."""
+    """Out = X with the channels of its groups interleaved."""
     return _shuffled(x, k.attrs["group"])
 
 
 @gradient("shuffle_channel", "Out@GRAD", "X@GRAD")
 def shuffle_channel_grad(k: Call, dout: Array) -> Array:
-    # Fluid: dealt out once more instead of back, which is the same only for group * group channels.
+    # Fluid: interleaves again instead of undoing it, which is right only for group * group channels.
     return _shuffled(dout, k.attrs["group"])
 
 
 def _infer_space_to_depth(c: InferContext) -> None:
-    c.check(len(c.shape("X")) == 4, f"X must have 4 dims, it has shape {list(c.shape('X'))}")
+    c.check(len(c.shape("X")) == 4, f"X must have 4 dims, its shape is {list(c.shape('X'))}")
     n, channels, h, w = c.shape("X")
     b = c.attrs["blocksize"]
-    c.check((h < 0 or h % b == 0) and (w < 0 or w % b == 0), f"an image of {h} x {w} does not divide into {b} x {b}")
-    c.check(channels < 0 or channels % (b * b) == 0, f"{channels} channels do not divide by {b} x {b}")
+    c.check(
+        (h < 0 or h % b == 0) and (w < 0 or w % b == 0),
+        f"an image of {h} x {w} cannot be divided into squares of {b} x {b}",
+    )
+    c.check(channels < 0 or channels % (b * b) == 0, f"{channels} channels cannot be divided by {b} x {b}")
     c.set("Out", (n, channels * b * b, h // b if h > 0 else -1, w // b if w > 0 else -1), c.dtype("X"))
 
 
 @op("space_to_depth", "X", "Out", {"blocksize": 2}, infer=_infer_space_to_depth, grad=True)
 def space_to_depth(k: Call, x: Array) -> Array:
-    """Out = squares of blocksize pixels as channels.
+    """Out = X with squares of blocksize pixels rearranged into channels.
 
-    Fluid: Out [N, C b b, H / b, W / b] is filled in the order of an array [N, C / (b b), H b, W b]; so it is here.
+    Fluid: Out [N, C b b, H / b, W / b] is filled in the order of an array [N, C / (b b), H b, W b], and so it is here.
     """
     b = k.attrs["blocksize"]
     n, c, h, w = x.shape
-    # The target, read as [N, C/bb, H, b, W, b], takes channel (r b + s) C/bb + c2 of X at its square's place (r, s).
+    # The target, viewed as [N, C/bb, H, b, W, b], gets channel (r b + s) C/bb + c2 of X at position (r, s) of a square.
     parts = x.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
     return parts.reshape(n, c * b * b, h // b, w // b)
 
@@ -89,7 +92,7 @@ def space_to_depth_grad(k: Call, x: Array, dout: Array) -> Array:
 
 
 def _moved(k: Call, x: Array, step: int) -> Array:
-    """Return frames with their first share of channels from `step` later, the second from `step` before."""
+    """Return frames whose first fraction of channels comes from `step` later, and the second from `step` earlier."""
     segments, ratio = k.attrs["seg_num"], k.attrs["shift_ratio"]
     frames = x.reshape(-1, segments, *x.shape[1:])
     first, second = int(x.shape[1] * ratio), int(x.shape[1] * 2 * ratio)
@@ -103,14 +106,14 @@ def _moved(k: Call, x: Array, step: int) -> Array:
 
 def _infer_temporal_shift(c: InferContext) -> None:
     ratio = c.attrs["shift_ratio"]
-    c.check(len(c.shape("X")) == 4, f"X must have shape [N * T, C, H, W], it has {list(c.shape('X'))}")
-    c.check(0 < ratio < 0.5, f"shift_ratio must be between 0 and 0.5, it is {ratio}")
+    c.check(len(c.shape("X")) == 4, f"X must have shape [N * T, C, H, W], got {list(c.shape('X'))}")
+    c.check(0 < ratio < 0.5, f"shift_ratio must lie between 0 and 0.5, got {ratio}")
     c.same("Out", "X")
 
 
 @op("temporal_shift", "X", "Out", {"seg_num": 1, "shift_ratio": 0.25}, infer=_infer_temporal_shift, grad=True)
 def temporal_shift(k: Call, x: Array) -> Array:
-    """Out = frames that borrow some channels from the frame before and some from the one after."""
+    """Out = frames that take some channels from the previous frame and some from the next."""
     return _moved(k, x, 1)
 
 
@@ -127,12 +130,12 @@ def _wide(k: Call, channels: Array, ndim: int) -> Array:
 
 def _infer_affine_channel(c: InferContext) -> None:
     x, layout = c.shape("X"), c.attrs["data_layout"]
-    c.check(layout in ("NCHW", "NHWC", "AnyLayout"), f"data_layout must be NCHW or NHWC, it is {layout!r}")
+    c.check(layout in ("NCHW", "NHWC", "AnyLayout"), f"data_layout must be 'NCHW' or 'NHWC', got {layout!r}")
     channels = x[1] if layout == "NCHW" or len(x) == 2 else x[-1]
     for slot in ("Scale", "Bias"):
         have = c.shape(slot)
         fits = len(have) == 1 and (have[0] == channels or have[0] < 0 or channels < 0)
-        c.check(fits, f"{slot} has shape {list(have)}, X {list(x)} has {channels} channels")
+        c.check(fits, f"{slot} has shape {list(have)}, but X {list(x)} has {channels} channels")
     c.same("Out", "X")
 
 

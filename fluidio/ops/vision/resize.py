@@ -1,4 +1,4 @@
-"""Resize images: nearest, bilinear, bicubic and trilinear interpolation, one axis at a time by small matrices."""
+"""Resize images: nearest, bilinear, bicubic and trilinear interpolation, one axis at a time with small matrices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ATTRS: dict[str, Any] = {
     "out_h": 0,
     "out_w": 0,
     "scale": 0.0,
-    "interp_method": "bilinear",  # Fluid: for bicubic_interp, too
+    "interp_method": "bilinear",  # Fluid: also for bicubic_interp
     "align_corners": True,
     "align_mode": 1,
     "data_layout": "NCHW",
@@ -41,7 +41,7 @@ def _given(attrs: dict[str, Any], dims: int) -> list[int]:
 def _infer(c: InferContext) -> None:
     shape = c.shape("X")
     dims = len(shape) - 2
-    c.check(dims in (2, 3), f"X must have 4 or 5 dims, it has shape {list(shape)}")
+    c.check(dims in (2, 3), f"X must have 4 or 5 dims, its shape is {list(shape)}")
     last = channels_last(_layout(c.attrs))
     sizes = shape[1:-1] if last else shape[2:]
     outs = _given(c.attrs, dims)
@@ -54,25 +54,25 @@ def _infer(c: InferContext) -> None:
 
 
 def _sizes(k: Call, sizes: tuple[int, ...], out_size: Any, size_list: Any, scale: Any) -> list[int]:
-    """Return the wanted sizes: a list of tensors wins over a tensor, that over a scale, that over attributes."""
+    """Return the requested sizes: in order of precedence, a list of tensors, a tensor, a scale, attributes."""
     outs = host_ints(k, None, size_list) or host_ints(k, out_size)
     if outs:
         return outs
     factor = float(k.dev.download(scale).reshape(-1)[0]) if scale is not None else k.attrs["scale"]
     outs = [int(n * factor) for n in sizes] if factor > 0 else _given(k.attrs, len(sizes))
     if min(outs) < 1:
-        raise EnforceNotMet(f"the output size {outs} must be positive")
+        raise EnforceNotMet(f"the output sizes must be above 0, got {outs}")
     return outs
 
 
 def _matrix(k: Call, size: int, out: int, dtype: npt.DTypeLike) -> Array:
-    """Return the matrix [out, size] that resizes one axis; kept for the next run."""
+    """Return the matrix [out, size] that resizes one axis, cached for later runs."""
     a = k.attrs
     key = ("resize", size, out, dtype)
     if key not in k.state:
-        # In float32 like the original, so that borders between neighbours fall alike.
+        # In float32 like the original, so that neighbours change at the same pixels.
         if out == 1:
-            ratio = np.float32(0)  # Fluid: one pixel is the first, however the others are aligned
+            ratio = np.float32(0)  # Fluid: a single output pixel is the first one, whatever the alignment
         else:
             ratio = np.float32((size - 1) / (out - 1) if a["align_corners"] else size / out)
         places = np.arange(out, dtype=np.float32)
@@ -82,15 +82,16 @@ def _matrix(k: Call, size: int, out: int, dtype: npt.DTypeLike) -> Array:
             near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
             matrix[rows, np.minimum(near, size - 1)] = 1
         elif a["interp_method"] == "bicubic":
-            # Fluid: with half pixels in 64 bits, and rounded to the input's.
+            # Fluid: half pixels are computed in 64 bits and rounded to the input's precision.
             source = ratio * places if a["align_corners"] else float(ratio) * (np.arange(out) + 0.5) - 0.5
             _add_cubic(matrix, source.astype(dtype))
         else:
             half = out > 1 and a["align_mode"] == 0 and not a["align_corners"]
-            source = ratio * (places + np.float32(0.5)) - np.float32(0.5) if half else ratio * places
+            # Fluid: half pixels are computed in 64 bits and rounded to 32.
+            source = float(ratio) * (np.arange(out) + 0.5) - 0.5 if half else ratio * places
             source = np.maximum(source, 0)
             low = np.minimum(source.astype(np.int64), size - 1)
-            part = source - low
+            part = source.astype(np.float32) - low.astype(np.float32)
             matrix[rows, low] += 1 - part
             matrix[rows, np.minimum(low + 1, size - 1)] += part
         k.state[key] = k.dev.upload(matrix)
@@ -98,7 +99,7 @@ def _matrix(k: Call, size: int, out: int, dtype: npt.DTypeLike) -> Array:
 
 
 def _add_cubic(matrix: Array, source: Array) -> None:
-    """Add the weights of the four pixels around each place; pixels beyond the edge are those on it."""
+    """Add the weights of the four pixels around each position; the edge is repeated."""
     sharp = matrix.dtype.type(-0.75)
     low = np.floor(source)
     part = (source - low).astype(matrix.dtype)
@@ -111,7 +112,7 @@ def _add_cubic(matrix: Array, source: Array) -> None:
 
 
 def _apply(k: Call, x: Array, sizes: tuple[int, ...], outs: list[int], transpose: bool) -> Array:
-    """Resize each spatial axis in turn; with `transpose` go back with gradients."""
+    """Resize each spatial axis in turn; with `transpose`, gradients."""
     start = 1 if channels_last(_layout(k.attrs)) else 2
     for dim, (size, out) in enumerate(zip(sizes, outs)):
         matrix = _matrix(k, size, out, x.dtype)
@@ -130,7 +131,7 @@ def _register(name: str) -> None:
     def kernel(k: Call, x: Array, out_size: Array, size_list: Any, scale: Array) -> Array:
         """Out = X resized."""
         sizes = _spatial(k, x.shape)
-        if x.dtype.kind in "iu":  # Fluid: computed in floats and cut
+        if x.dtype.kind in "iu":  # Fluid: computed in floats and truncated
             resized = _apply(k, x.astype(np.float32), sizes, _sizes(k, sizes, out_size, size_list, scale), False)
             return resized.astype(x.dtype)
         return _apply(k, x, sizes, _sizes(k, sizes, out_size, size_list, scale), False)

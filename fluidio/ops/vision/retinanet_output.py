@@ -1,4 +1,4 @@
-"""retinanet_detection_output: boxes of several levels become detections. On the host."""
+"""retinanet_detection_output: detections from the boxes of several levels. On the host."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _best(scores: Array, deltas: Array, anchors: Array, threshold: float, most: 
 
 
 def _within(boxes: Array, info: Array) -> Array:
-    """Return the boxes in the original image, cut at its edges."""
+    """Return the boxes in the original image, clipped to it."""
     sides = np.floor(info[[1, 0]] / info[2] + np.float32(0.5))
     limit = np.concatenate([sides, sides]) - 1
     return np.maximum(np.minimum(boxes / info[2], limit), 0)
@@ -67,7 +67,7 @@ def _of_image(attrs: dict[str, Any], levels: list[tuple[Any, Any, Any]], info: A
 def retinanet_detection_output(
     k: Call, deltas: list[Array], scores: list[Array], anchors: list[Array], info: Array
 ) -> Array:
-    """Out = rows [class, score, box] of the boxes of all levels that do not overlap; one sequence for each image."""
+    """Out = rows [class, score, box] of the non-overlapping boxes of all levels; one sequence for each image."""
     d, s, a = ([k.dev.download(x) for x in group] for group in (deltas, scores, anchors))
     i = k.dev.download(info)
     found = []

@@ -11,21 +11,32 @@ import numpy.typing as npt
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.threads import share
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
+compiled: Any
+try:
+    from fluidio.ops.compiled import _regions as compiled
+except ImportError:
+    compiled = None
+
 __all__ = ["region_images"]
+
+_FAR = 1e9  # pixels; what lies beyond is as far outside
+_WORTH_A_THREAD = 1 << 13
+"""Cells below which another thread costs more than it saves."""
 
 
 def _infer(c: InferContext) -> None:
     x, rois = c.shape("X"), c.shape("ROIs")
-    c.check(len(x) == 4, f"X must have 4 dims, it has shape {list(x)}")
-    c.check(len(rois) == 2 and rois[1] == 4, f"ROIs must have shape [N, 4], it has {list(rois)}")
+    c.check(len(x) == 4, f"X must have 4 dims, its shape is {list(x)}")
+    c.check(len(rois) == 2 and rois[1] in (4, -1), f"ROIs must have shape [N, 4], got {list(rois)}")
     for name in ("pooled_height", "pooled_width", "spatial_scale"):
-        c.check(c.attrs[name] > 0, f"{name} must be above 0, it is {c.attrs[name]}")
+        c.check(c.attrs[name] > 0, f"{name} must be above 0, got {c.attrs[name]}")
     shape = (rois[0], x[1], c.attrs["pooled_height"], c.attrs["pooled_width"])
     c.set("Out", shape, c.dtype("X"), 0)
-    c.set("Argmax", shape, lod_level=0)  # Fluid: the layer declares int32, and int64 comes out
+    c.set("Argmax", shape, lod_level=0)  # Fluid: the layer declares int32, the op produces int64
 
 
 def region_images(k: Call, rois: Array, lengths: Array | None) -> Array:
@@ -36,12 +47,8 @@ def region_images(k: Call, rois: Array, lengths: Array | None) -> Array:
     elif lod:
         ends = lod[-1]
     else:
-        raise EnforceNotMet("ROIs must be a LoDTensor with the regions of each image as a sequence")
+        raise EnforceNotMet("ROIs must be a LoDTensor in which the regions of each image are one sequence")
     return np.repeat(np.arange(ends.size - 1), np.diff(ends))
-
-
-def _rounded(value: float) -> int:
-    return int(math.floor(abs(value) + 0.5) * math.copysign(1, value))
 
 
 _POOL = {"spatial_scale": 1.0, "pooled_height": 1, "pooled_width": 1}
@@ -49,33 +56,51 @@ _POOL = {"spatial_scale": 1.0, "pooled_height": 1, "pooled_width": 1}
 
 @op("roi_pool", "X ROIs RoisLod?", "Out Argmax?", _POOL, infer=_infer, grad=True, lod="kernel")
 def roi_pool(k: Call, x: Array, rois: Array, lengths: Array) -> tuple[Array, Array]:
-    """Out = the largest element of each cell of a grid over each region; Argmax says where it is. On the host."""
-    a, features = k.attrs, k.dev.download(x)
-    height, width = features.shape[2:]
+    """Out = the largest element of each cell of a grid over each region; Argmax = its position. On the host."""
+    a, features, boxes = k.attrs, np.ascontiguousarray(k.dev.download(x)), k.dev.download(rois)
     rows, columns = a["pooled_height"], a["pooled_width"]
-    boxes = k.dev.download(rois)
-    out = np.zeros((boxes.shape[0], features.shape[1], rows, columns), features.dtype)
+    corners = np.clip(np.nan_to_num(boxes.astype(np.float64)), -_FAR, _FAR) * a["spatial_scale"]
+    corners = np.copysign(np.floor(np.abs(corners) + 0.5), corners)
+    down = _edges(corners[:, 1], corners[:, 3], rows, features.shape[2])
+    across = _edges(corners[:, 0], corners[:, 2], columns, features.shape[3])
+    edges = np.concatenate([down, across], axis=1)
+    images = region_images(k, rois, lengths)[: len(boxes)]
+    out = np.zeros((len(boxes), features.shape[1], rows, columns), features.dtype)
     where = np.full(out.shape, -1, np.int64)
-    for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
-        left, top, right, bottom = (_rounded(float(v) * a["spatial_scale"]) for v in box)
-        cell_h, cell_w = max(bottom - top + 1, 1) / rows, max(right - left + 1, 1) / columns
-        for i in range(rows):
-            y0, y1 = _span(top, i, cell_h, height)
-            for j in range(columns):
-                x0, x1 = _span(left, j, cell_w, width)
-                if y1 <= y0 or x1 <= x0:
-                    continue
-                window = features[image, :, y0:y1, x0:x1].reshape(features.shape[1], -1)
-                best = window.argmax(axis=1)
-                out[n, :, i, j] = window[np.arange(window.shape[0]), best]
-                where[n, :, i, j] = (y0 + best // (x1 - x0)) * width + x0 + best % (x1 - x0)
+    if compiled is not None and features.dtype == np.float32:
+        some, sizes = slice(len(images)), (*features.shape, rows, columns)
+        arrays = features, images, edges[some], out[some], where[some], sizes
+        least = -(-_WORTH_A_THREAD // max(features.shape[1] * rows * columns, 1))
+        share(len(images), least, lambda begin, end: compiled.pool(*arrays, begin, end))
+    else:
+        for n, image in enumerate(images):
+            _pool_cells(features[image], down[n].reshape(-1, 2), across[n].reshape(-1, 2), out[n], where[n])
     return k.dev.upload(out), k.dev.upload(where)
 
 
-def _span(start: int, index: int, cell: float, size: int) -> tuple[int, int]:
-    """Return the pixels of a cell along one side, within the image."""
-    low, high = start + math.floor(index * cell), start + math.ceil((index + 1) * cell)
-    return min(max(low, 0), size), min(max(high, 0), size)
+def _edges(start: Array, stop: Array, cells: int, size: int) -> Array:
+    """Return the first pixel of each cell along one side, and the one after its last, for each region."""
+    cell = np.maximum(stop - start + 1, 1)[:, None] / cells
+    low = start[:, None] + np.floor(np.arange(cells) * cell)
+    high = start[:, None] + np.ceil(np.arange(1, cells + 1) * cell)
+    return np.clip(np.stack([low, high], axis=2), 0, size).astype(np.int64).reshape(len(start), -1)
+
+
+def _pool_cells(planes: Array, down: Array, across: Array, out: Array, where: Array) -> None:
+    """Fill the cells of one region."""
+    width = planes.shape[2]
+    for i, (y0, y1) in enumerate(down):
+        for j, (x0, x1) in enumerate(across):
+            if y1 <= y0 or x1 <= x0:
+                continue
+            window = planes[:, y0:y1, x0:x1].reshape(len(planes), -1)
+            lowest = np.finfo(window.dtype).min
+            window = np.where(window > lowest, window, lowest)  # Fluid: a NaN is never larger
+            best = window.argmax(axis=1)
+            largest = window[np.arange(len(planes)), best]
+            out[:, i, j] = largest
+            place = (y0 + best // (x1 - x0)) * width + x0 + best % (x1 - x0)
+            where[:, i, j] = np.where(largest > lowest, place, -1)
 
 
 @gradient("roi_pool", "X ROIs RoisLod Argmax Out@GRAD", "X@GRAD")
@@ -91,7 +116,7 @@ def roi_pool_grad(k: Call, x: Array, rois: Array, lengths: Array, where: Array, 
 
 
 class _Samples:
-    """The places at which the cells of one region are read, as matrices over the window of pixels that it touches."""
+    """The sample positions of one region's cells, as matrices over the window of pixels it touches."""
 
     def __init__(self, attrs: dict[str, Any], box: Array, height: int, width: int, dtype: npt.DTypeLike) -> None:
         rows, columns = attrs["pooled_height"], attrs["pooled_width"]
@@ -113,7 +138,7 @@ def _weights(start: float, cell: float, cells: int, count: int, size: int, dtype
     low = np.minimum(places.astype(np.int64), size - 1)
     part = np.where(low >= size - 1, 0.0, places - low)
     high = np.minimum(low + 1, size - 1)
-    first, last = int(low[0, 0]), int(high[-1, -1])  # the places ascend
+    first, last = int(low[0, 0]), int(high[-1, -1])  # positions are ascending
     width = last + 1 - first
     at = np.arange(cells)[:, None] * width - first
     share = inside / count

@@ -40,7 +40,7 @@ def _spans(start: Array, end: Array, cells: int, size: int) -> list[tuple[int, i
 
 
 def _windows(attrs: dict[str, Any], box: Array, height: int, width: int) -> list[tuple[int, int, slice, slice, int]]:
-    """Return row, column, the two ranges of pixels and the number of pixels of each cell that is not empty."""
+    """Return the row, column, both ranges of pixels and the number of pixels of each cell that is not empty."""
     scale = box.dtype.type(attrs["spatial_scale"])
     left, top = rounded(box[:2]) * scale
     right, bottom = (rounded(box[2:]) + 1) * scale
@@ -54,7 +54,7 @@ def _windows(attrs: dict[str, Any], box: Array, height: int, width: int) -> list
 
 @op("psroi_pool", "X ROIs", "Out", {**_POOL, "output_channels": 1}, infer=_infer_ps, grad=True, lod="kernel")
 def psroi_pool(k: Call, x: Array, rois: Array) -> Array:
-    """Out = the mean of each cell of a grid over each region, each cell with channels of its own."""
+    """Out = the mean of each cell of a grid over each region; each cell has its own channels."""
     a, boxes = k.attrs, k.dev.download(rois)
     rows, columns = a["pooled_height"], a["pooled_width"]
     parts = k.dev.download(x).reshape(x.shape[0], a["output_channels"], rows, columns, *x.shape[2:])
@@ -81,7 +81,7 @@ def _infer_pr(c: InferContext) -> None:
 
 
 def _hat(distance: Array) -> Array:
-    """Return the value at a distance of the line that goes from 1 at a pixel to 0 at its neighbours."""
+    """Return the hat function of a distance: 1 at a pixel, falling linearly to 0 at its neighbours."""
     return np.maximum(1 - np.abs(distance), 0)
 
 
@@ -120,7 +120,7 @@ def _numbered(k: Call, rois: Array, counts: Array | None) -> Array:
 
 @op("prroi_pool", "X ROIs BatchRoINums?", "Out", _POOL, infer=_infer_pr, grad=True, lod="kernel")
 def prroi_pool(k: Call, x: Array, rois: Array, counts: Array) -> Array:
-    """Out = the mean of the image between its pixels, an integral, over each cell of a grid over each region."""
+    """Out = the mean (by integration) of the interpolated image over each cell of a grid over each region."""
     features, boxes = k.dev.download(x), k.dev.download(rois)
     out = np.zeros((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
     for n, (image, box) in enumerate(zip(_numbered(k, rois, counts), boxes)):
@@ -148,9 +148,9 @@ def prroi_pool_grad(k: Call, x: Array, out: Array, rois: Array, counts: Array, d
 
 
 def _edges_grad(image: Array, pooled: Array, d: Array, rows: _Cells, columns: _Cells) -> Array:
-    """Return the gradient of a region's left, top, right and bottom: each moves every edge by its share."""
+    """Return the gradient of a region's left, top, right and bottom: each moves every cell edge by its share."""
     size = rows.width * columns.width
-    along_x = rows.matrix @ image @ columns.edges.T  # what lies on each upright edge of each row
+    along_x = rows.matrix @ image @ columns.edges.T  # the values along each vertical edge, by row
     along_y = rows.edges @ image @ columns.matrix.T
     left = (pooled * rows.width - along_x[:, :, :-1]) * d / size
     right = (along_x[:, :, 1:] - pooled * rows.width) * d / size

@@ -1,6 +1,6 @@
 """Second derivatives of convolution, pooling and resizing.
 
-What 1.8.5 has none for is marked `complete`: transposed convolution, pooling, resizing.
+Ops without second derivatives in 1.8.5 are marked `complete`: transposed convolution, pooling, resizing.
 """
 
 from __future__ import annotations

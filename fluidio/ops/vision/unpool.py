@@ -1,4 +1,4 @@
-"""unpool puts maxima back, spp pools at several sizes."""
+"""unpool restores maxima to their positions, spp pools at several sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _infer_unpool(c: InferContext) -> None:
 
 @op("unpool", "X Indices", "Out", _UNPOOL, infer=_infer_unpool, grad=True, lod="none")
 def unpool(k: Call, x: Array, places: Any) -> Array:
-    """Out = zeros with each element of X at the place that pooling took it from."""
+    """Out = zeros with each element of X at the position pooling took it from."""
     a, xp = k.attrs, k.xp
     sides = [(n - 1) * s - 2 * p + w for n, w, s, p in zip(x.shape[2:], a["ksize"], a["strides"], a["paddings"])]
     maps, count = x.shape[0] * x.shape[1], sides[0] * sides[1]
@@ -57,7 +57,7 @@ def _cells(size: int, bins: int) -> list[tuple[int, int]]:
 
 
 def _levels(k: Call, x: Array) -> Any:
-    """Yield the place among the outputs of a map, and the window, of every cell."""
+    """Yield the position among a map's outputs, and the window, of every cell."""
     first, cells = 0, []
     for level in range(k.attrs["pyramid_height"]):
         bins = 2**level
@@ -77,13 +77,13 @@ def _place(x: Array, first: int, number: int, bins: int) -> slice:
 
 @op("spp", "X", "Out", {"pyramid_height": 1, "pooling_type": "max"}, infer=_infer_spp, grad=True, lod="none")
 def spp(k: Call, x: Array) -> Array:
-    """Out = maxima or means over the whole image, its quarters, their quarters and so on."""
+    """Out = maxima or means over the whole image, its quarters, their quarters, and so on."""
     cells = _levels(k, x)
     out = k.xp.zeros((x.shape[0], x.shape[1] * len(cells)), x.dtype)
     for first, number, bins, rows, columns in cells:
         window = x[:, :, rows, columns]
         where = _place(x, first, number, bins)
-        if not window.size:  # Fluid: padding alone gives the lowest float, or 0 / 0
+        if not window.size:  # Fluid: only padding gives the lowest float, or 0 / 0
             out[:, where] = -np.finfo(np.float32).max if k.attrs["pooling_type"] == "max" else math.nan
         elif k.attrs["pooling_type"] == "max":
             out[:, where] = window.max(axis=(2, 3))

@@ -1,4 +1,4 @@
-"""Sliding windows over images and volumes: sizes, paddings, columns and back."""
+"""Sliding windows over images and volumes: sizes, paddings, and conversion to and from columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def padding_pairs(attrs: dict[str, Any], sizes: Ints, kernel: Ints, strides: Int
         return [(p, p) for p in flat]
     if len(flat) == 2 * len(sizes):
         return list(zip(flat[::2], flat[1::2]))
-    raise EnforceNotMet(f"paddings {flat} must have {len(sizes)} or {2 * len(sizes)} numbers")
+    raise EnforceNotMet(f"paddings must hold {len(sizes)} or {2 * len(sizes)} numbers, got {flat}")
 
 
 def reach(kernel: Ints, dilations: Ints) -> list[int]:
@@ -39,7 +39,7 @@ def reach(kernel: Ints, dilations: Ints) -> list[int]:
 def out_sizes(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, ceil: bool = False) -> list[int]:
     """Return the number of windows along each dim; -1 for an unknown size.
 
-    Fluid: the division is C's, towards zero, so an input a little too small for a large stride has one window.
+    Fluid: C's division truncates, so an input slightly too small for a large stride has one window.
     """
     return [
         -1 if n < 0 else int((n + before + after - k + (s - 1 if ceil else 0)) / s) + 1
@@ -48,7 +48,7 @@ def out_sizes(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, ceil: bool =
 
 
 def reaching(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, outs: Ints) -> Pairs:
-    """Return the paddings with as much more behind as the last window needs."""
+    """Return the paddings, with as much more at the end as the last window needs."""
     ends = [(o - 1) * s + k for o, s, k in zip(outs, strides, spans)]
     return [(before, max(after, end - n - before)) for n, (before, after), end in zip(sizes, pads, ends)]
 

@@ -24,7 +24,7 @@ def _infer_box(c: InferContext) -> None:
     wanted = anchors * (5 + classes)
     c.check(channels in (-1, wanted), f"X must have {wanted} channels, it has {channels}")
     sizes = c.shape("ImgSize")
-    c.check(len(sizes) == 2 and sizes[1] in (2, -1), f"ImgSize must have shape [N, 2], it has {list(sizes)}")
+    c.check(len(sizes) == 2 and sizes[1] in (2, -1), f"ImgSize must have shape [N, 2], got {list(sizes)}")
     count = anchors * h * w if min(h, w) >= 0 else -1
     c.set("Boxes", (n, count, 4), c.dtype("X"), 0)
     c.set("Scores", (n, count, classes), c.dtype("X"), 0)
@@ -40,7 +40,7 @@ def _infer_box(c: InferContext) -> None:
     lod="none",
 )
 def yolo_box(k: Call, x: Array, sizes: Array) -> tuple[Array, Array]:
-    """Boxes, Scores = the boxes in pixels that the features mean; zeros where the confidence is below conf_thresh."""
+    """Boxes, Scores = the boxes in pixels decoded from features; zeros where the confidence is below conf_thresh."""
     xp, a = k.xp, k.attrs
     n, _, h, w = x.shape
     anchors = np.array(a["anchors"], x.dtype).reshape(-1, 2)
@@ -50,7 +50,7 @@ def yolo_box(k: Call, x: Array, sizes: Array) -> tuple[Array, Array]:
     conf = sigmoid(xp, parts[:, :, 4])
     kept = conf >= a["conf_thresh"]
     centre_x, centre_y = _centres(xp, parts, a["scale_x_y"])
-    # Fluid: the height of the grid counts for both directions.
+    # Fluid: the height of the grid is used for both directions.
     half_w = xp.exp(parts[:, :, 2]) * _each(xp, anchors[:, 0]) * image[:, 1] / (a["downsample_ratio"] * h) / 2
     half_h = xp.exp(parts[:, :, 3]) * _each(xp, anchors[:, 1]) * image[:, 0] / (a["downsample_ratio"] * h) / 2
     cx, cy = centre_x * image[:, 1] / h, centre_y * image[:, 0] / h
@@ -68,7 +68,7 @@ def _each(xp: ArrayLibrary | ModuleType, values: Array) -> Array:
 
 
 def _centres(xp: ArrayLibrary | ModuleType, parts: Array, scale: float) -> tuple[Array, Array]:
-    """Return the centres of the predicted boxes in cells."""
+    """Return the centres of the predicted boxes, in units of cells."""
     h, w = parts.shape[-2:]
     bias = -0.5 * (scale - 1)
     dtype = parts.dtype
@@ -82,11 +82,14 @@ def _infer_loss(c: InferContext) -> None:
     anchors, mask = c.attrs["anchors"], c.attrs["anchor_mask"]
     wanted = len(mask) * (5 + c.attrs["class_num"])
     c.check(channels in (-1, wanted), f"X must have {wanted} channels, it has {channels}")
-    c.check(h == w or min(h, w) < 0, f"X must be as high as it is wide, it has shape {list(c.shape('X'))}")
-    c.check(len(anchors) % 2 == 0, f"anchors must be pairs of width and height, they are {anchors}")
-    c.check(max(mask, default=0) < len(anchors) // 2, f"anchor_mask {mask} is beyond the {len(anchors) // 2} anchors")
+    c.check(h == w or min(h, w) < 0, f"X must be as high as it is wide, its shape is {list(c.shape('X'))}")
+    c.check(len(anchors) % 2 == 0, f"anchors must be pairs of width and height, got {len(anchors)} numbers")
+    c.check(
+        max(mask, default=0) < len(anchors) // 2,
+        f"anchor_mask {mask} names anchors that do not exist; there are {len(anchors) // 2}",
+    )
     boxes = c.shape("GTBox")
-    c.check(len(boxes) == 3 and boxes[2] == 4, f"GTBox must have shape [N, boxes, 4], it has {list(boxes)}")
+    c.check(len(boxes) == 3 and boxes[2] == 4, f"GTBox must have shape [N, boxes, 4], got {list(boxes)}")
     c.set("Loss", (n,), c.dtype("X"), 0)
     c.set("ObjectnessMask", (n, len(c.attrs["anchor_mask"]), h, w), lod_level=0)
     c.set("GTMatchMask", boxes[:2], VarType.INT32, 0)
@@ -107,7 +110,7 @@ def _overlap(a: Array, b: Array) -> Array:
 
 
 class _Targets:
-    """The true boxes that fall to one of this output's anchors: where, and what they should be."""
+    """The true boxes assigned to this output's anchors: their positions and targets."""
 
     def __init__(self, k: Call, x: Array, boxes: Array, labels: Array, scores: Array, match: Array) -> None:
         a = k.attrs
@@ -149,7 +152,7 @@ def _entropy(logit: Any, target: Any) -> Any:
 
 
 def _masks(k: Call, x: Array, boxes: Array, scores: Array) -> tuple[Array, Array]:
-    """Return the objectness wanted in each cell (-1: of no account) and the anchor of each true box (-1: none)."""
+    """Return the target objectness of each cell (-1: ignored) and the anchor of each true box (-1: none)."""
     a = k.attrs
     n, _, h, w = x.shape
     parts = _parts(k, x)
@@ -204,7 +207,7 @@ def _masks(k: Call, x: Array, boxes: Array, scores: Array) -> tuple[Array, Array
     lod="none",
 )
 def yolov3_loss(k: Call, x: Array, boxes: Array, labels: Array, scores: Array) -> tuple[Array, ...]:
-    """Loss = for each image the errors of places, sizes, objectness and classes."""
+    """Loss = the errors of positions, sizes, objectness and classes of each image."""
     features, gt, kind, weight = _host(k, x, boxes, labels, scores)
     wanted, match = _masks(k, features, gt, weight)
     parts = _parts(k, features)
@@ -235,7 +238,7 @@ def yolov3_loss_grad(
     slope[:, 4] = 0
     slope[:, 5:] = (sigmoid(np, p[:, 5:]) - t.classes) * t.score[:, None]
     dx = np.zeros_like(parts)
-    # Fluid: of two boxes in one cell and anchor the later one's gradient stands.
+    # Fluid: of two boxes in one cell and anchor, only the later one's gradient counts.
     dx[t.image, t.anchor, :, t.row, t.column] = slope * d[t.image][:, None]
     prob = sigmoid(np, parts[:, :, 4])
     cells = np.where(objects > 1e-5, (prob - 1) * objects, np.where(objects > -0.5, prob, 0))

@@ -1,0 +1,82 @@
+/* The largest elements in the cells of regions: roi.py documents it and implements it in NumPy. */
+
+#include "../../_python.h"
+
+#include <float.h>
+#include <stdint.h>
+
+typedef struct {
+    Py_ssize_t images, channels, height, width, rows, columns;
+} Sizes;
+
+/* `edges` are the first pixel and the one after the last of each row of cells, then of each column. */
+static void largest(const Sizes *s, const float *plane, const int64_t *edges, float *out, int64_t *where) {
+    const int64_t *across = edges + 2 * s->rows;
+    for (Py_ssize_t i = 0; i < s->rows; i++)
+        for (Py_ssize_t j = 0; j < s->columns; j++, out++, where++) {
+            float best = -FLT_MAX;
+            *where = -1;
+            for (int64_t y = edges[2 * i]; y < edges[2 * i + 1]; y++)
+                for (int64_t x = across[2 * j]; x < across[2 * j + 1]; x++)
+                    if (plane[y * s->width + x] > best) {
+                        *where = y * s->width + x;
+                        best = plane[*where];
+                    }
+            *out = edges[2 * i] < edges[2 * i + 1] && across[2 * j] < across[2 * j + 1] ? best : 0;
+        }
+}
+
+static int lies_inside(const Sizes *s, const int64_t *image, const int64_t *edges, Py_ssize_t begin, Py_ssize_t end) {
+    Py_ssize_t each = 2 * (s->rows + s->columns);
+    for (Py_ssize_t n = begin; n < end; n++) {
+        if (image[n] < 0 || image[n] >= s->images)
+            return 0;
+        for (Py_ssize_t i = 0; i < each; i++)
+            if (edges[n * each + i] < 0 || edges[n * each + i] > (i < 2 * s->rows ? s->height : s->width))
+                return 0;
+    }
+    return 1;
+}
+
+/* pool(x, image, edges, out, where, (images, channels, height, width, rows, columns), begin, end): fill `out` and
+   `where` for the regions [begin, end). */
+static PyObject *pool(PyObject *module, PyObject *args) {
+    Py_buffer x, image, edges, out, where;
+    Sizes s;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*w*(nnnnnn)nn", &x, &image, &edges, &out, &where, &s.images, &s.channels,
+                          &s.height, &s.width, &s.rows, &s.columns, &begin, &end))
+        return NULL;
+    Py_ssize_t regions = image.len / 8, cells = s.rows * s.columns, most = (Py_ssize_t)1 << 20;
+    int ok = s.images >= 0 && s.channels > 0 && s.height > 0 && s.width > 0 && s.rows > 0 && s.columns > 0 &&
+             s.rows < most && s.columns < most && begin >= 0 && begin <= end && end <= regions &&
+             edges.len == regions * 16 * (s.rows + s.columns) && out.len == 4 * regions * s.channels * cells &&
+             where.len == 2 * out.len && x.len == 4 * s.images * s.channels * s.height * s.width &&
+             lies_inside(&s, image.buf, edges.buf, begin, end);
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t n = begin; n < end; n++)
+            for (Py_ssize_t c = 0; c < s.channels; c++) {
+                Py_ssize_t plane = ((const int64_t *)image.buf)[n] * s.channels + c, at = (n * s.channels + c) * cells;
+                largest(&s, (const float *)x.buf + plane * s.height * s.width,
+                        (const int64_t *)edges.buf + n * 2 * (s.rows + s.columns), (float *)out.buf + at,
+                        (int64_t *)where.buf + at);
+            }
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&x), PyBuffer_Release(&image), PyBuffer_Release(&edges);
+    PyBuffer_Release(&out), PyBuffer_Release(&where);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "the sizes of regions do not fit the arrays");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"pool", pool, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_regions", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__regions(void) { return PyModuleDef_Init(&definition); }

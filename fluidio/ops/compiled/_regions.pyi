@@ -1,0 +1,15 @@
+"""The largest elements in the cells of regions in C; the module may be missing."""
+
+from typing_extensions import Buffer
+
+def pool(
+    x: Buffer,
+    image: Buffer,
+    edges: Buffer,
+    out: Buffer,
+    where: Buffer,
+    sizes: tuple[int, int, int, int, int, int],
+    begin: int,
+    end: int,
+    /,
+) -> None: ...

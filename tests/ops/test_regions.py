@@ -1,0 +1,122 @@
+"""Regions are pooled in C as in NumPy, entries are numbered as they first appear, pairs matched from the largest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.ops import threads
+from fluidio.ops.vision import detection_match, roi
+
+needs_c = pytest.mark.skipif(roi.compiled is None, reason="there was no C compiler when fluidio was installed")
+
+
+@pytest.fixture(autouse=True)
+def _three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    monkeypatch.setattr(roi, "_WORTH_A_THREAD", 1)
+    yield
+    threads.close()
+
+
+def pooled(x: Any, boxes: Any, lengths: list[int]) -> list[Any]:
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        images, rois = fluid.data("x", [None, *x.shape[1:]], str(x.dtype)), fluid.data("rois", [None, 4], lod_level=1)
+        out = fluid.layers.roi_pool(images, rois, 3, 2, 0.5)
+    (op,) = [op for op in main.global_block().ops if op.type == "roi_pool"]
+    feed = {"x": x, "rois": fluid.create_lod_tensor(boxes, [lengths], fluid.CPUPlace())}
+    fetched = [out, main.global_block().var(op.output("Argmax")[0])]
+    return fluid.Executor(fluid.CPUPlace()).run(main, feed=feed, fetch_list=fetched)
+
+
+def case() -> tuple[Any, Any, list[int]]:
+    draw = np.random.RandomState(4)
+    x = draw.randint(0, 6, (2, 5, 9, 7)).astype("float32")  # many are equal
+    x[0, 1, 2:5] = np.nan
+    x[1, 2] = -np.inf
+    corners = draw.uniform(-8, 20, (11, 2))
+    boxes = np.concatenate([corners, corners + draw.uniform(-3, 14, (11, 2))], axis=1).astype("float32")
+    boxes[3] = [0, 0, 1e20, np.inf]
+    boxes[4] = np.nan
+    return x, boxes, [4, 7]
+
+
+@needs_c
+def test_c_and_numpy_pool_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_c = pooled(*case())
+    monkeypatch.setattr(roi, "compiled", None)
+    for one, other in zip(in_c, pooled(*case())):
+        np.testing.assert_array_equal(one, other)
+    assert len(set(in_c[1].reshape(-1))) > 20
+
+
+@pytest.mark.parametrize("in_c", [pytest.param(True, marks=needs_c), False])
+def test_what_is_not_a_number_is_no_maximum_as_in_1_8_5(in_c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not in_c:
+        monkeypatch.setattr(roi, "compiled", None)
+    x = np.full((1, 1, 6, 6), np.nan, "float32")
+    x[0, 0, 0, 5] = -2
+    out, where = pooled(x, np.array([[0, 0, 11, 11]], "float32"), [1])
+    lowest = np.finfo("float32").min
+    np.testing.assert_array_equal(out.reshape(3, 2), [[lowest, -2], [lowest, lowest], [lowest, lowest]])
+    np.testing.assert_array_equal(where.reshape(3, 2), [[-1, 5], [-1, -1], [-1, -1]])
+
+
+@needs_c
+def test_c_refuses_what_does_not_fit() -> None:
+    x, out, where = (
+        np.zeros((1, 1, 4, 4), "float32"),
+        np.zeros((1, 1, 1, 1), "float32"),
+        np.zeros((1, 1, 1, 1), "int64"),
+    )
+    sizes = (1, 1, 4, 4, 1, 1)
+    for image, edges in ((1, [0, 4, 0, 4]), (-1, [0, 4, 0, 4]), (0, [0, 5, 0, 4]), (0, [0, 4, -1, 4])):
+        with pytest.raises(ValueError, match="do not fit"):
+            roi.compiled.pool(x, np.array([image]), np.array([edges]), out, where, sizes, 0, 1)
+    with pytest.raises(ValueError, match="do not fit"):
+        roi.compiled.pool(x, np.array([0]), np.array([[0, 4, 0, 4]]), out, where, (1, 1, 4, 4, 1, 2), 0, 1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("top", [3, 50, 1 << 30])
+def test_entries_are_numbered_as_they_first_appear(dtype: str, top: int) -> None:
+    x = np.random.RandomState(top % 97).randint(-top, top, 500).astype(dtype)
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        outs = fluid.layers.unique_with_counts(fluid.data("x", [None], dtype))
+    values, index, counts = fluid.Executor(fluid.CPUPlace()).run(main, feed={"x": x}, fetch_list=list(outs))
+    expected = list(dict.fromkeys(x.tolist()))
+    assert values.tolist() == expected
+    np.testing.assert_array_equal(values[index], x)
+    assert counts.tolist() == [x.tolist().count(v) for v in expected]
+
+
+def test_a_value_that_equals_nothing_is_an_entry_of_its_own() -> None:
+    x = np.array([np.nan, 1, np.nan, 1], "float32")
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        outs = fluid.layers.unique(fluid.data("x", [None], "float32"))
+    values, index = fluid.Executor(fluid.CPUPlace()).run(main, feed={"x": x}, fetch_list=list(outs))
+    np.testing.assert_array_equal(values, [np.nan, 1, np.nan])
+    np.testing.assert_array_equal(index, [0, 1, 2, 1])
+
+
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_pairs_are_matched_from_the_largest_on_each_row_and_column_once(levels: int) -> None:
+    draw = np.random.RandomState(levels)
+    for rows, columns in ((1, 1), (5, 3), (3, 5), (12, 40), (40, 12)):
+        part = (draw.randint(-1, levels, (rows, columns)) / levels).astype("float32")
+        expected = np.full(columns, -1)
+        for flat in np.argsort(-part, axis=None, kind="stable").tolist():
+            row, column = divmod(flat, columns)
+            if part[row, column] >= 1e-6 and row not in expected and expected[column] < 0:
+                expected[column] = row
+        indices, found = np.full(columns, -1, np.int32), np.zeros(columns, "float32")
+        detection_match._match(part, indices, found)
+        assert indices.tolist() == expected.tolist()
+        assert found.tolist() == [part[row, column] if row >= 0 else 0 for column, row in enumerate(expected)]
