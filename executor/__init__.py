@@ -8,6 +8,7 @@ from fluidio.executor.fetch_var import _fetch_var, as_numpy, fetch_var
 from fluidio.executor.legacy_names import (
     _as_lodtensor,
     _get_program_cache_key,
+    _get_strong_program_cache_key,
     _switch_scope,
     _to_name_str,
     check_feed_shape_type,
@@ -30,6 +31,7 @@ __all__ = [
     "_as_lodtensor",
     "_fetch_var",
     "_get_program_cache_key",
+    "_get_strong_program_cache_key",
     "_switch_scope",
     "_to_name_str",
     "as_numpy",

@@ -58,7 +58,8 @@ class CompiledProgram:
             program_or_graph = program_or_graph.program
         if not isinstance(program_or_graph, Program):
             raise TypeError(
-                f"The type of program_or_graph parameter is wrong: expected Program, got {program_or_graph!r}"
+                f"CompiledProgram takes a Program or a graph, got {type(program_or_graph).__name__} "
+                f"{program_or_graph!r:.60}"
             )
         self._program = program_or_graph
         self._build_strategy = build_strategy or BuildStrategy()
@@ -89,19 +90,23 @@ class CompiledProgram:
             share_vars_from: a data-parallel program that has already run and whose variables to share.
             places: `fluid.cpu_places(n)`; all places of the executor's kind by default.
         """
-        assert not self._is_data_parallel, "Already compiled with parallel, cannot be recompiled."
-        assert not self._is_inference, "Cannot compile with both data parallel and inference"
+        assert not self._is_data_parallel, (
+            "with_data_parallel() was already called: make another CompiledProgram to choose other settings"
+        )
+        assert not self._is_inference, (
+            "with_data_parallel() after with_inference_optimize(): a CompiledProgram is made for one of the two"
+        )
         if loss_name is None and era().checks_layer_arguments and _has_backward(self._program):
             raise AssertionError(
-                "The loss name of CompiledProgram is None. The loss name should be set if CompiledProgram contains "
-                "backward part: with_data_parallel(loss_name=loss.name)."
+                "with_data_parallel() needs loss_name here, because the program has a backward pass: pass "
+                "loss_name=loss.name"
             )
         self._is_data_parallel = True
         self._loss_name = loss_name
         self._build_strategy = build_strategy or self._build_strategy
         self._exec_strategy = exec_strategy or self._exec_strategy
         if self._exec_strategy.num_iteration_per_run > 1:
-            warnings.warn("ExecutionStrategy.num_iteration_per_run has no effect here", stacklevel=2)
+            warnings.warn("ExecutionStrategy.num_iteration_per_run has no effect in fluidio", stacklevel=2)
         self._meet_trainers(self._build_strategy)
         self._share_vars_from = share_vars_from
         if places is not None:
@@ -115,14 +120,18 @@ class CompiledProgram:
         if strategy.sync_batch_norm is not True:
             return
         if is_alone():
-            warnings.warn("BuildStrategy.sync_batch_norm has no effect between the places of a process", stacklevel=3)
+            warnings.warn("BuildStrategy.sync_batch_norm has no effect between the places of one process", stacklevel=3)
         else:
             synchronise_batch_norms(self._program)
 
     def _with_inference_optimize(self, config: object) -> CompiledProgram:
         """Return the program unchanged: plans need no passes of an inference library."""
-        assert not self._is_data_parallel, "Cannot compile with both data parallel and inference"
-        assert not self._is_inference, "Already compiled with inference, cannot be recompiled."
+        assert not self._is_data_parallel, (
+            "with_inference_optimize() after with_data_parallel(): a CompiledProgram is made for one of the two"
+        )
+        assert not self._is_inference, (
+            "with_inference_optimize() was already called: make another CompiledProgram to choose other settings"
+        )
         self._is_inference = True
         return self
 
@@ -162,7 +171,8 @@ class CompiledProgram:
                     self._scope = scope  # last: what other threads look at
         if self._scope is not scope:
             raise ValueError(
-                "Cannot compile with different scope: a CompiledProgram belongs to the scope it ran in first"
+                "this CompiledProgram has already run in another scope (the argument `scope` of exe.run, or "
+                "fluid.scope_guard): run it there, or compile the program again"
             )
         assert self._places is not None
         return self._places
@@ -172,8 +182,8 @@ class CompiledProgram:
         kinds = {type(unwrap(place)) for place in self._places}
         if not cuda_means_cpu() and type(unwrap(exe.place)) not in kinds:
             raise AssertionError(
-                f"Place type not match. You may set the wrong type of places: the executor runs on {exe.place}, the "
-                f"program was compiled for {self._places}"
+                f"the executor runs on {exe.place}, but the program was compiled for {self._places}: pass "
+                "with_data_parallel(places=...) places of the executor's kind"
             )
 
     def _shared_replicas(self) -> Replicas | None:
@@ -181,11 +191,12 @@ class CompiledProgram:
         if source is None:
             return None
         if not isinstance(source, CompiledProgram) or not source._is_data_parallel:
-            raise ValueError("The shared Program is not data parallel, cannot share variables from it.")
-        if source._scope is None:
             raise ValueError(
-                "The shared Program is not compiled and executed, so it has no variables to share: run it first"
+                "share_vars_from must be a CompiledProgram on which with_data_parallel() was called: its "
+                "variables are to be shared"
             )
+        if source._scope is None:
+            raise ValueError("share_vars_from has no variables to share yet: run that program first")
         same = source._replicas is not None and len(source._places or ()) == len(self._places or ())
         return source._replicas if same else None
 
@@ -260,13 +271,16 @@ class ParallelExecutor:
         for name in kwargs:
             if name not in self._IGNORED:
                 raise ValueError(
-                    f"ParallelExecutor has no argument {name!r}; set it in ExecutionStrategy or BuildStrategy"
+                    f"ParallelExecutor has no argument {name!r}: set it in an ExecutionStrategy or a BuildStrategy"
                 )
             if name not in self._warned:
                 self._warned.add(name)
-                warnings.warn(f"ParallelExecutor: {name} has no effect here", stacklevel=2)
+                warnings.warn(f"ParallelExecutor: {name} has no effect in fluidio", stacklevel=2)
         if share_vars_from is not None and not isinstance(share_vars_from, ParallelExecutor):
-            raise AssertionError("The share_vars_from should be ParallelExecutor.")
+            raise AssertionError(
+                "ParallelExecutor: share_vars_from must be another ParallelExecutor, got "
+                f"{type(share_vars_from).__name__}"
+            )
         places: Sequence[Any] = cuda_places() if use_cuda else cpu_places()
         self._exe = Executor(places[0] if use_cuda else CPUPlace())
         self._scope = scope or global_scope()

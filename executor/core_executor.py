@@ -43,7 +43,9 @@ class Executor:
             fetch_vars: names of variables to keep.
         """
         if block_id != 0:
-            raise NotImplementedError(f"core.Executor.run: block {block_id} runs with the op that owns it; give 0")
+            raise NotImplementedError(
+                f"core.Executor.run: block {block_id} runs as part of the op that owns it; pass 0, the main block"
+            )
         names = [] if create_local_scope else list(fetch_vars)
         values = self._executor.run(program._program, scope=scope, fetch_list=names, return_numpy=False)
         for name, value in zip(names, values):

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fluidio.errors import EnforceNotMet
-from fluidio.executor.bind import Run, Step
+from fluidio.executor.bind import Step
+from fluidio.executor.written import Run
 
 if TYPE_CHECKING:
     from fluidio.executor.frame import Frame
@@ -74,7 +75,7 @@ class OddFeeds:
             if len(set(dtypes.values())) > 1:
                 given = ", ".join(f"{slot}({f.plan.name_of(i)}) is {dtypes[i]}" for slot, i in inputs if i in dtypes)
                 raise EnforceNotMet(
-                    f"Tensor holds the wrong type: {given}; they must all have one type.{self._advice()}"
+                    f"the inputs differ in dtype: {given}; this op needs one dtype for all of them.{self._advice()}"
                 )
             run(f)
 

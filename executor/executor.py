@@ -18,6 +18,7 @@ from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
 from fluidio.executor.plan_cache import PlanCache, PlanKey
+from fluidio.executor.plan_cache import take as take_plan
 from fluidio.executor.pruned import known_part, pruned_program, split_updates
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.watchdog import WATCHDOG
@@ -91,28 +92,18 @@ class Executor:
             EnforceNotMet: an op failed; the text names it, its inputs and the line that built it.
         """
         if self._closed:
-            raise RuntimeError(f"Attempted to use a closed Executor: {self._closed}; create a new one to continue")
+            raise RuntimeError(f"this Executor was closed: {self._closed}; create a new one to continue")
         if program is None:
             program = default_main_program()
+        run = self._run_on_gpu if self._dev.is_gpu else self._run
         if not OBSERVERS.all or next(OBSERVERS.skipped, None) is not None:
-            return self._run_here(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
-        run = partial(self._run_here, program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
-        return observed_run(run, program, repr(self.place), feed, fetch_list)
+            return run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+        step = partial(run, program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+        return observed_run(step, program, repr(self.place), feed, fetch_list)
 
-    def _run_here(
-        self,
-        program: object,
-        feed: object,
-        fetch_list: object,
-        scope: Scope | None,
-        return_numpy: bool,
-        return_merged: bool,
-        use_prune: bool,
-    ) -> list[Any]:
-        if self._dev.is_gpu:
-            with self._dev.active():  # the current GPU is per thread
-                return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
-        return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+    def _run_on_gpu(self, *arguments: Any) -> list[Any]:
+        with self._dev.active():  # the current GPU is per thread
+            return self._run(*arguments)
 
     def _run(
         self,
@@ -127,7 +118,7 @@ class Executor:
         if scope is None:
             scope = global_scope()
         elif not isinstance(scope, Scope):
-            raise TypeError(f"scope must be a Scope (fluid.Scope()) or None, not {type(scope).__name__} {scope!r:.60}")
+            raise TypeError(f"scope must be a fluid.Scope() or None, got {type(scope).__name__} {scope!r:.60}")
         if use_prune:
             return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
         if not isinstance(program, Program):
@@ -151,16 +142,18 @@ class Executor:
         names = fetch_names(fetch_list)
         cache = program.attached.get(PlanCache)
         key: PlanKey = (self._dev, tuple(feed), names, reads_first)
-        plan = cache.take(key, program.changes)
+        free = cache.free(key)
+        plan = take_plan(free, program.changes)
         if plan is None:
             feed, key, plan = self._compile(program, feed, names, reads_first)
+            free = cache.free(key)
         try:
             if not plan.updates:
                 return self._step(plan, feed, names, scope, return_numpy)
             with plan.turn(program, scope):
                 return self._step(plan, feed, names, scope, return_numpy)
         finally:
-            cache.put(key, plan)
+            free.append(plan)
 
     def _step(self, plan: Plan, feed: Any, names: tuple[str, ...], scope: Scope, return_numpy: bool) -> list[Any]:
         f = plan.frame(scope)
@@ -177,7 +170,9 @@ class Executor:
     ) -> list[Any]:
         variables, updates = split_updates(fetch_list)
         if not isinstance(program, Program) and not hasattr(program, "_run_by"):
-            raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
+            raise TypeError(
+                f"exe.run takes a Program or a CompiledProgram, got {type(program).__name__} {program!r:.60}"
+            )
         first = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
         make = partial(self._prune_program, program, feed, variables, updates)
         part = known_part(program, list(first or ()), fetch_names(variables), updates, make)
@@ -189,7 +184,10 @@ class Executor:
         if era().unknown_feed_warns:
             unknown = [name for name in feed if name not in program.global_block().vars]
             if unknown:
-                warnings.warn(f"the program has no variables {unknown}: what was fed for them is ignored", stacklevel=3)
+                warnings.warn(
+                    f"exe.run: the program has no variables {unknown}, so what was fed for them is ignored",
+                    stacklevel=3,
+                )
                 feed = {name: value for name, value in feed.items() if name not in unknown}
         check_feed_names(program, list(feed))
         check_fetch_names(program, names)
@@ -201,7 +199,9 @@ class Executor:
         self, program: Any, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
     ) -> list[Any]:
         if not hasattr(program, "_run_by"):
-            raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
+            raise TypeError(
+                f"exe.run takes a Program or a CompiledProgram, got {type(program).__name__} {program!r:.60}"
+            )
         try:
             results: list[Any] = program._run_by(self, feed, fetch_list, scope, return_numpy, return_merged)
         except FetchesUpdates:

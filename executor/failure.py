@@ -53,10 +53,7 @@ def _problem(error: Exception, step: Step, f: Frame) -> str:
         for position in step.call.ins.get(slot.name, []):
             if f.values[position] is None and not slot.optional:
                 name = f.plan.name_of(position)
-                return (
-                    f"The Tensor in the {step.op.type} Op's Input Variable {slot.name}({name}) is not initialized. "
-                    f"{_advice(f, position, name)}"
-                )
+                return f"input {slot.name} ({name}) has no value yet. {_advice(f, position, name)}"
     return f"{error}" if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
 
 

@@ -31,12 +31,12 @@ def feed_dict(feed: Feed | None) -> dict[str, Any]:
             return {}
         if len(feed) != 1:
             raise AssertionError(
-                f"Not compiled with data parallel: a plain program takes one feed dict, got a list of {len(feed)}; "
-                "use fluid.CompiledProgram(program).with_data_parallel(...)"
+                f"feed is a list of {len(feed)} dicts, but the program runs on one place and takes one dict; "
+                "for several places compile it with fluid.CompiledProgram(program).with_data_parallel(...)"
             )
         feed = feed[0]
     if not isinstance(feed, dict):
-        raise TypeError(f"feed requires dict as its Parameter. But you passed in {type(feed)}")
+        raise TypeError(f"feed must be a dict of names and values, got {type(feed).__name__}")
     return feed
 
 
@@ -45,12 +45,10 @@ def check_feed_names(program: Program, names: Sequence[str]) -> None:
     block = program.global_block()
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"feed names are strings, got {name!r} ({type(name).__name__})")
+            raise TypeError(f"feed: names must be str, got {type(name).__name__} {name!r}")
         if name not in block.vars:
             data = sorted(v.name for v in block.vars.values() if v.is_data)
-            raise ValueError(
-                f"var {name} not in this block: the program has no variable {name!r} to feed; it takes {data}"
-            )
+            raise ValueError(f"feed: the program has no variable {name!r}; it takes {data}")
 
 
 def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | None], feed: dict[str, Any]) -> None:
@@ -64,7 +62,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
             array, lod = value, NO_LOD
         else:
             array, lod = _convert(name, variable, value)
-        if array.dtype == np.uint16:
+        if array.dtype != dtype and array.dtype == np.uint16:
             array = from_uint16(array)
         if variable is not None and variable.need_check_feed:
             check_fed(variable, array, bool(lod))
@@ -85,7 +83,7 @@ def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: 
     found = array.dtype
     if found.kind not in "biuf":
         raise TypeError(
-            f"cannot feed an array of {found} for {name!r}: it is not a tensor of {declared}{_taker(variable)}"
+            f"feed: the values for {name!r} are {found}, which cannot become a tensor of {declared}{_taker(variable)}"
         )
     if not found.isnative:
         array = array.astype(found.newbyteorder("="))
@@ -97,8 +95,8 @@ def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: 
 def _check_parameter(variable: Variable | None, array: Array) -> None:
     if isinstance(variable, Parameter) and tuple(array.shape) != variable.shape:
         raise ValueError(
-            f"the parameter {variable.name!r} has shape {list(variable.shape)}, it was fed {list(array.shape)}"
-            f"{_taker(variable)}"
+            f"feed: the parameter {variable.name!r} has shape {list(variable.shape)}, but the array has shape "
+            f"{list(array.shape)}{_taker(variable)}"
         )
 
 
@@ -115,7 +113,7 @@ def _taker(variable: Variable | None) -> str:
 def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Array, LoD]:
     if isinstance(value, LoDTensor):
         if value.array is None:
-            raise ValueError(f"the LoDTensor fed for {name!r} holds no data: set() it first{_taker(variable)}")
+            raise ValueError(f"feed: the LoDTensor for {name!r} is empty: call its set() first{_taker(variable)}")
         return value.array, value.levels
     if isinstance(value, np.ndarray):
         return np.asarray(value), NO_LOD  # a matrix or a masked array has operators of its own
@@ -125,17 +123,22 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Array, L
         return np.array(value), NO_LOD
     if isinstance(value, list):
         raise RuntimeError(
-            f"Some of your feed data hold LoD information: {name!r} was fed a list. They can not be completely "
-            "cast from a list of Python ndarray to LoDTensor. Feed an ndarray, or a LoDTensor made by "
-            f"fluid.create_lod_tensor / DataFeeder.{_taker(variable)}"
+            f"feed: {name!r} got a list, which does not say where sequences begin. Feed a NumPy array or, for "
+            f"sequences, a LoDTensor from fluid.create_lod_tensor or a DataFeeder.{_taker(variable)}"
         )
     if isinstance(value, (int, float, bool, np.generic)):
         if variable is None:
-            raise AssertionError(f"the dtype of {name!r} is unknown, feed an ndarray instead of {value!r}")
+            raise AssertionError(
+                f"feed: the dtype of {name!r} is unknown, so the number {value!r} cannot be converted: feed a "
+                "NumPy array"
+            )
         return np.array([value], to_numpy(variable.dtype)), NO_LOD
     if hasattr(value, "__array__"):
         return np.asarray(value), NO_LOD
-    raise TypeError(f"cannot feed {type(value).__name__} for {name!r}: use an ndarray or a LoDTensor{_taker(variable)}")
+    raise TypeError(
+        f"feed: {name!r} got a value of type {type(value).__name__}; feed a NumPy array or a "
+        f"LoDTensor{_taker(variable)}"
+    )
 
 
 def check_fed(variable: Variable, array: Any, sequences: bool) -> None:
@@ -145,21 +148,21 @@ def check_fed(variable: Variable, array: Any, sequences: bool) -> None:
     # As in 1.8.5: compare dim by dim, ignoring declared dims beyond those of the array.
     if not 0 < len(shape) <= len(declared) or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
         raise ValueError(
-            f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, "
-            f"shape = {tuple(declared)}, but received fed shape {shape} on each device"
-            f"{_taker(variable)}"
+            f"feed: {variable.name!r} was declared with shape {tuple(declared)}, but the "
+            f"array has shape {tuple(shape)}{_taker(variable)}"
         )
     if len(shape) < len(declared):
         warnings.warn(
-            f"{variable.name!r} is declared with shape {tuple(declared)} and was fed {list(array.shape)}: Fluid 1.8.5 "
-            f"takes fewer dims as they are, and so does fluidio; reshape the array if {len(declared)} dims are meant",
+            f"feed: {variable.name!r} was declared with shape {tuple(declared)}, but the array has shape "
+            f"{list(array.shape)}: like Fluid 1.8.5, fluidio accepts an array with fewer dims as it is; "
+            f"reshape it if you meant {len(declared)} dims",
             stacklevel=2,
         )
     found = to_vartype(array.dtype)
     if found != variable.dtype:
         raise ValueError(
-            f"The data type of fed Variable {variable.name!r} must be {_name(variable.dtype)!r}, "
-            f"but received {_name(found)!r}{_taker(variable)}"
+            f"feed: {variable.name!r} was declared as {_name(variable.dtype)}, but the array is "
+            f"{_name(found)}; convert it with astype({_name(variable.dtype)!r}){_taker(variable)}"
         )
 
 

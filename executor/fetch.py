@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.distributed.table import Table
+from fluidio.era import era
 from fluidio.errors import FetchError
 from fluidio.executor.fetched import FetchedArray
 from fluidio.executor.frame import Frame
@@ -16,6 +17,7 @@ from fluidio.program import Operator, Program, Variable
 from fluidio.program.arguments import FetchList
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
 from fluidio.tensor.array import Array
+from fluidio.tensor.lod import LoD
 
 __all__ = ["FetchesUpdates", "check_fetch_names", "check_given", "fetch_names", "take"]
 
@@ -37,7 +39,7 @@ def fetch_names(fetch_list: FetchList) -> tuple[str, ...]:
     if isinstance(fetch_list, (Variable, str)):
         fetch_list = [fetch_list]
     if isinstance(fetch_list, dict) or not isinstance(fetch_list, Iterable):
-        raise TypeError(f"fetch_list is a list of Variables and names, got {type(fetch_list).__name__}")
+        raise TypeError(f"fetch_list must be a list of Variables and names, got {type(fetch_list).__name__}")
     return tuple([_name(item) for item in flat_fetches(fetch_list)])
 
 
@@ -56,14 +58,14 @@ def _name(item: object) -> str:
     if isinstance(item, Variable):
         return item.name
     if isinstance(item, tuple) and item and all(isinstance(one, Operator) for one in item):
-        raise FetchesUpdates("fetch_list holds several ops")
+        raise FetchesUpdates("fetch_list holds several ops: put their output variables there")
     if isinstance(item, (list, tuple)) and len(item) == 1:
         return _name(item[0])
     if isinstance(item, Operator):
         raise FetchesUpdates(f"fetch_list holds the op {item.type}: put its output variable there")
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], list):
         raise FetchesUpdates("fetch_list holds a pair: a list and something else")
-    raise TypeError(f"fetch_list takes Variables, names and update ops, got a {type(item).__name__}")
+    raise TypeError(f"fetch_list takes Variables, names and the result of minimize(), got {type(item).__name__}")
 
 
 def check_fetch_names(program: Program, names: Sequence[str]) -> None:
@@ -72,9 +74,9 @@ def check_fetch_names(program: Program, names: Sequence[str]) -> None:
     for name in names:
         if name not in block.vars:
             near = difflib.get_close_matches(name, block.vars, 3, 0.5)
-            hint = f"; close to it: {', '.join(near)}" if near else ""
+            hint = f"; did you mean {' or '.join(near)}?" if near else "."
             raise FetchError(
-                f"fetch_list: the program has no variable {name!r}{hint}. Fetch Variables rather than names, and "
+                f"fetch_list: the program has no variable {name!r}{hint} Fetch Variables rather than names, and "
                 "run the program that they were built in."
             )
 
@@ -90,7 +92,16 @@ def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: boo
     """Return copies of the fetched values, with a single wait for a GPU."""
     if f.plan.dev.is_gpu:
         _bring_down(f, slots)
-    return [_one(f, slot, name, return_numpy) for slot, name in zip(slots, names)]
+    if return_numpy:
+        values, lods = f.values, f.lods
+        return [
+            # The usual value, at once.
+            values[slot].copy().view(FetchedArray)
+            if type(values[slot]) is np.ndarray and values[slot].size and not lods[slot]
+            else _one(f, slot, name, True)
+            for slot, name in zip(slots, names)
+        ]
+    return [_one(f, slot, name, False) for slot, name in zip(slots, names)]
 
 
 def _bring_down(f: Frame, slots: Sequence[int]) -> None:
@@ -115,17 +126,29 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
     if isinstance(value, LoDTensorArray):
         return [np.array(t).view(FetchedArray) for t in value] if return_numpy else list(value)
     lod = f.lods[slot]
+    if value.size == 0 and era().empty_fetches_hold_nothing:
+        return _empty(lod, name, return_numpy)
     if not return_numpy:
         array = value.copy() if isinstance(value, np.ndarray) or f.plan.dev.is_gpu else value
         return LoDTensor.wrap(f.plan.dev.download(array) if f.plan.dev.is_gpu else array, lod)
     if lod:
-        raise RuntimeError(
-            f"Some of your fetched tensors hold LoD information: {name!r} has {len(lod)} LoD level(s). They can not be "
-            "completely cast to Python ndarray. Please set the parameter 'return_numpy' as 'False' to return LoDTensor "
-            "itself directly."
-        )
+        raise _has_lod(name, lod)
     host = f.plan.dev.download(value)
     return (host.copy() if host is value else host).view(FetchedArray)
+
+
+def _empty(lod: LoD, name: str, return_numpy: bool) -> LoDTensor | None:
+    """Return what 1.8 gives for a tensor without numbers: nothing but its LoD."""
+    if return_numpy and lod:
+        raise _has_lod(name, lod)
+    return None if return_numpy else LoDTensor.wrap(None, lod)
+
+
+def _has_lod(name: str, lod: LoD) -> RuntimeError:
+    return RuntimeError(
+        f"fetch_list: {name!r} holds sequences (LoD levels: {len(lod)}), which a NumPy array cannot keep "
+        "apart: pass return_numpy=False to get a LoDTensor"
+    )
 
 
 def _nothing(f: Frame, slot: int, name: str) -> FetchError:

@@ -14,12 +14,12 @@ __all__ = ["_fetch_var", "as_numpy", "fetch_var"]
 def fetch_var(name: str, scope: Scope | None = None, return_numpy: bool = True) -> Any:
     """Return the value of a variable of a scope, as an array or as the LoDTensor itself."""
     if not isinstance(name, str):
-        raise AssertionError(f"a variable's name is a str, got {type(name).__name__}")
+        raise AssertionError(f"fetch_var: the name of a variable must be a str, got {type(name).__name__}")
     held = (global_scope() if scope is None else scope).find_var(name)
     if held is None:
         raise AssertionError(
-            f"Cannot find {name} in scope. Perhaps you need to make the variable persistable by using "
-            "var.persistable = True in your program."
+            f"fetch_var: the scope has no variable {name!r}. Values outlive a run only if their variable is "
+            "persistable (variable.persistable = True), and only once the program has run"
         )
     tensor = held.get_tensor()
     return np.array(tensor) if return_numpy else tensor
@@ -34,7 +34,7 @@ def as_numpy(tensor: object) -> Any:
         return [as_numpy(item) for item in tensor]
     if isinstance(tensor, LoDTensor) and tensor.lod():
         raise RuntimeError(
-            "Some of your fetched tensors hold LoD information. They can not be completely cast to Python ndarray. "
-            "Please set the parameter 'return_numpy' as 'False' to return LoDTensor itself directly."
+            "the tensor holds sequences (a LoD), which a NumPy array cannot keep apart: use it as a "
+            "LoDTensor, for example with return_numpy=False"
         )
     return np.array(tensor)

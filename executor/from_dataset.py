@@ -22,12 +22,14 @@ def run_dataset(
 ) -> None:
     """Run a program once for each batch; every `print_period` steps print the fetched values."""
     if dataset is None or not hasattr(dataset, "batches"):
-        raise RuntimeError("dataset is need and should be initialized: fluid.DatasetFactory().create_dataset(...)")
+        raise RuntimeError(
+            "train_from_dataset and infer_from_dataset need a dataset: fluid.DatasetFactory().create_dataset(...)"
+        )
     wanted = list(fetch_list or [])
     names = [getattr(v, "name", v) for v in wanted]
     titles = list(fetch_info) if fetch_info else names
     if len(titles) != len(names):
-        raise ValueError(f"{len(titles)} fetch_info for {len(names)} variables in fetch_list")
+        raise ValueError(f"fetch_info has {len(titles)} entries, but fetch_list has {len(names)}: give one for each")
     monitor = Monitor(fetch_handler)
     watched: list[Any] = []
     for step, feed in enumerate(dataset.batches(), 1):

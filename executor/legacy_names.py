@@ -18,6 +18,7 @@ from fluidio.tensor import switch_scope as _switch_scope
 __all__ = [
     "_as_lodtensor",
     "_get_program_cache_key",
+    "_get_strong_program_cache_key",
     "_switch_scope",
     "_to_name_str",
     "add_feed_fetch_ops",
@@ -74,13 +75,12 @@ def _as_lodtensor(data: object, place: PlaceLike, dtype: DTypeLike | None = None
     """Return numbers or an array as a LoDTensor without sequences."""
     if isinstance(data, list):
         raise RuntimeError(
-            "Some of your feed data hold LoD information. They can not be completely cast from a list of Python "
-            "ndarray to LoDTensor. Please convert data to LoDTensor directly before feeding the data."
+            "a list does not say where sequences begin: pass a NumPy array, or a LoDTensor from fluid.create_lod_tensor"
         )
     array = np.asarray(data)
     if np.isscalar(data):
         if dtype is None:
-            raise AssertionError("dtype should be given when casting python scalar to tensor")
+            raise AssertionError(f"the number {data!r} needs a dtype to become a tensor: pass dtype=")
         array = np.array([data]).astype(to_numpy(to_vartype(dtype)))
     tensor = LoDTensor()
     tensor.set(array, place)
@@ -97,8 +97,13 @@ def _to_name_str(var: object) -> str:
         return ",".join(_to_name_str(one) for one in var)
     if isinstance(var, Operator):
         return str(var.idx)
-    raise TypeError(f"{var!r} should be Variable, Operator or str")
+    raise TypeError(f"expected a Variable, an op or a name, got {type(var).__name__} {var!r}")
 
 
 def _get_program_cache_key(feed: Feed, fetch_list: FetchList) -> str:
     return str(list(feed or ()) + [_to_name_str(one) for one in fetch_list or ()])
+
+
+def _get_strong_program_cache_key(program: Program, feed: Feed, fetch_list: FetchList) -> str:
+    """Return the key of a program's plan for these feeds and fetches, which no other program has."""
+    return f"{id(program)}{_get_program_cache_key(feed, fetch_list)}"

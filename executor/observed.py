@@ -77,7 +77,7 @@ def check_numbers(step: BoundStep, f: Frame) -> None:
         if nans or infinities:
             name = f.plan.name_of(slot)
             raise EnforceNotMet(
-                f"in [op={step.op.type}] [tensor={name}] find nan or inf: {nans} nan and {infinities} inf among "
+                f"op {step.op.type} wrote nan or inf into {name}: {nans} nan and {infinities} inf among "
                 f"{value.size} numbers (FLAGS_check_nan_inf is on)"
             )
 

@@ -152,8 +152,8 @@ class ParallelPlan:
         active = frames[: len(feeds)]
         if len(active) < len(frames) and self._trains:
             raise EnforceNotMet(
-                f"{len(feeds)} feeds for {len(frames)} places: while training every place needs a batch; make the "
-                "DataLoader with drop_last=True"
+                f"{len(feeds)} feeds for {len(frames)} places: in training every place needs a batch; create "
+                "the DataLoader with drop_last=True"
             )
         for segment in self._segments:
             if segment.kind == "each":
@@ -299,7 +299,9 @@ def _run_steps(steps: list[Step], f: Frame, scaled: Sequence[int], scale: float 
 def _check_fed(step: Step, f: Frame) -> None:
     names = step.op.output_arg_names
     if any(f.values[slot] is None for slot in step.writes):
-        raise EnforceNotMet(f"GradientScaleStrategy.Customized: the gradient of the loss is not fed; feed {names}")
+        raise EnforceNotMet(
+            f"GradientScaleStrategy.Customized expects you to feed the gradient of the loss: feed {names}"
+        )
 
 
 def _run_there(job: Callable[[], None], dev: Backend, begin: object) -> Any:
@@ -343,8 +345,8 @@ def _drop(reader: Any, count: int, places: int) -> None:
     top.dropped += count
     if first:
         warnings.warn(
-            f"reader {reader.source().name}: the last {count} batches of each epoch are dropped, too few for {places} "
-            "places; BuildStrategy.enable_data_balance divides them among the places",
+            f"reader {reader.source().name}: the last {count} batches of each epoch are dropped because there "
+            f"are {places} places; BuildStrategy.enable_data_balance = True divides them among the places",
             stacklevel=2,
         )
 

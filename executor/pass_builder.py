@@ -5,9 +5,11 @@ They are lists of names that scripts read and change; plans here have their own 
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.program.ir_graph import Graph, IrGraph
 
 if TYPE_CHECKING:
     from fluidio.executor.strategies import BuildStrategy
@@ -74,9 +76,9 @@ class Pass:
 
     def __init__(self, type: str) -> None:
         if not isinstance(type, str):
-            raise TypeError(f"a pass is asked for by its name, got {type!r}")
+            raise TypeError(f"a pass is chosen by its name, a str; got {type!r}")
         if type not in _KNOWN:
-            raise EnforceNotMet(f"Pass {type} has not been registered")
+            raise EnforceNotMet(f"there is no pass {type!r}")
         self._type = type
         self._attrs: dict[str, Any] = {}
 
@@ -92,8 +94,19 @@ class Pass:
 
     set_not_owned = set
 
-    def apply(self, graph: Any) -> Any:
-        """Return the graph unchanged: plans need no pass of Fluid's C++."""
+    def erase(self, name: str) -> None:
+        """Remove an attribute."""
+        if name not in self._attrs:
+            raise EnforceNotMet(f"Attribute {name} of pass {self._type} is not set")
+        del self._attrs[name]
+
+    def apply(self, graph: Graph) -> Graph:
+        """Return the graph unchanged: plans need no pass of Fluid's C++; `graph_viz_pass` draws it to a file."""
+        if self._type == "graph_viz_pass":
+            if "graph_viz_path" not in self._attrs:
+                raise EnforceNotMet("graph_viz_pass: set('graph_viz_path', FILE) first")
+            folder, name = os.path.split(self._attrs["graph_viz_path"])
+            IrGraph(graph).draw(folder or ".", name.removesuffix(".dot"))
         return graph
 
     def __repr__(self) -> str:
@@ -135,7 +148,7 @@ class PassBuilder:
 
     def _check(self, index: int, last: int) -> None:
         if not 0 <= index <= last:
-            raise EnforceNotMet(f"there is no pass {index}: the builder has {len(self._passes)}")
+            raise EnforceNotMet(f"there is no pass number {index}: the builder has {len(self._passes)}")
 
 
 def passes_of(strategy: BuildStrategy) -> list[str]:

@@ -24,7 +24,7 @@ from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, OpRole, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY
-from fluidio.tensor import Scope, ScopeVariable
+from fluidio.tensor import LoDTensor, Scope, ScopeVariable
 
 __all__ = ["Plan", "SubBlock", "makes_reader"]
 
@@ -76,13 +76,16 @@ class SubBlock:
 class _Binding:
     """The scope variables a plan works on in one scope."""
 
-    __slots__ = ("scope", "turn", "variables", "version")
+    __slots__ = ("loads", "scope", "turn", "variables", "version")
 
-    def __init__(self, scope: Scope, version: int, variables: list[ScopeVariable | None]) -> None:
+    def __init__(
+        self, scope: Scope, version: int, variables: list[ScopeVariable | None], loads: list[tuple[int, ScopeVariable]]
+    ) -> None:
         self.turn: threading.RLock | None = None
         self.scope = weakref.ref(scope)
         self.version = version
         self.variables = variables
+        self.loads = loads
 
 
 class Plan:
@@ -127,6 +130,7 @@ class Plan:
         self._find_last_uses()
         begin, end = (0, 0) if dev.is_gpu else _training_part(self.steps)
         self._before, self._training, self._after = self.steps[:begin], self.steps[begin:end], self.steps[end:]
+        self._flushed = flushed()
         self._empty: list[Any] = [None] * len(self._names)
         self._no_lods: list[Any] = [()] * len(self._names)
         self._binding: _Binding | None = None
@@ -225,12 +229,14 @@ class Plan:
         if binding is None or binding.version != version or binding.scope() is not scope:
             binding = self._bind(scope)
         values, lods = self._empty[:], self._no_lods[:]
-        variables = binding.variables
-        for slot in self._loads:
-            variable = variables[slot]
-            if variable is not None:
+        for slot, variable in binding.loads:
+            held = variable.value
+            if type(held) is LoDTensor:
+                values[slot] = held.array
+                lods[slot] = held.levels
+            else:
                 values[slot], lods[slot] = value_of(variable)
-        f = Frame(self, scope, values, lods, variables)
+        f = Frame(self, scope, values, lods, binding.variables)
         if self.dev.is_gpu or "cupy" in sys.modules:
             self._bring_here(f)
         return f
@@ -256,7 +262,8 @@ class Plan:
             variables[slot] = found
         for slot in creates - set(self._loads):
             variables[slot] = scope.find_var(self._names[slot]) or root.var(self._names[slot])
-        self._binding = _Binding(scope, version, variables)
+        loads = [(slot, found) for slot in self._loads if (found := variables[slot]) is not None]
+        self._binding = _Binding(scope, version, variables, loads)
         return self._binding
 
     def run(self, f: Frame) -> None:
@@ -265,7 +272,7 @@ class Plan:
             run_steps(self.steps, f)
             return
         run_steps(self._before, f)
-        with flushed():
+        with self._flushed:
             run_steps(self._training, f)
         if self._after:
             run_steps(self._after, f)
@@ -304,10 +311,10 @@ def run_steps(steps: list[Step], f: Frame) -> None:
                 for slot in step.dead:
                     f.values[slot] = None
             return
+        values = f.values
         for step in steps:
             step.run(f)
             if step.dead:
-                values = f.values
                 for slot in step.dead:
                     values[slot] = None
     except Exception as error:

@@ -25,32 +25,37 @@ def split_feed(
     """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts.
 
     A list may be shorter, as in the last step of a loader with drop_last=False. A persistable variable with fewer rows
-    than there are places, such as a learning rate, goes to each place whole.
+    than there are places, such as a learning rate, goes to each place whole. From 1.8 on, a batch of fewer samples
+    than places gives that many dicts.
     """
     if not feed:
         return [{} for _ in range(places)]
     if isinstance(feed, (list, tuple)):
         if len(feed) > places:
-            raise ValueError(
-                f"Feed a list of tensor, the list should be the same size as places: {len(feed)} dicts for {places} "
-                "places"
-            )
+            raise ValueError(f"feed is a list of {len(feed)} dicts for {places} places: give one dict for each place")
         for item in feed:
             if not isinstance(item, dict):
-                raise TypeError(f"Each element of feed list should be a dict, got {type(item).__name__}")
+                raise TypeError(
+                    f"feed: each entry of the list must be a dict of names and values, got {type(item).__name__}"
+                )
         return [dict(item) for item in feed]
     if not isinstance(feed, dict):
-        raise TypeError(f"feed requires dict as its Parameter. But you passed in {type(feed)}")
-    parts: list[dict[str, Any]] = [{} for _ in range(places)]
-    for name, value in feed.items():
-        tensor = value if isinstance(value, LoDTensor) else LoDTensor.wrap(np.asarray(value))
-        if len(tensor.array) < places and is_persistable(name):
-            for part in parts:
-                part[name] = tensor
-            continue
-        for part, piece in zip(parts, split_tensor(tensor.array, tensor.levels, places, name)):
-            part[name] = LoDTensor.wrap(*piece)
+        raise TypeError(f"feed must be a dict of names and values, or a list of them, got {type(feed).__name__}")
+    tensors = {n: v if isinstance(v, LoDTensor) else LoDTensor.wrap(np.asarray(v)) for n, v in feed.items()}
+    whole = {name for name, tensor in tensors.items() if len(tensor.array) < places and is_persistable(name)}
+    counts = {_count(tensor.array, tensor.levels) for name, tensor in tensors.items() if name not in whole}
+    # A last batch with fewer samples than places: some places get none, which training refuses.
+    used = next(iter(counts)) if len(counts) == 1 and 0 < min(counts) < places and era().feed_split_ceil else places
+    parts: list[dict[str, Any]] = [{name: tensors[name] for name in whole} for _ in range(used)]
+    for name, tensor in tensors.items():
+        if name not in whole:
+            for part, piece in zip(parts, split_tensor(tensor.array, tensor.levels, used, name)):
+                part[name] = LoDTensor.wrap(*piece)
     return parts
+
+
+def _count(array: Array, lod: LoD) -> int:
+    return len(lod[0]) - 1 if lod else len(array)
 
 
 def split_tensor(array: Array, lod: LoD, places: int, name: str = "", *, ceil: bool | None = None) -> list[Any]:
@@ -58,11 +63,10 @@ def split_tensor(array: Array, lod: LoD, places: int, name: str = "", *, ceil: b
 
     Fluid: until 1.5 each place got `n // places` and the last one the rest, in 1.8 `ceil(n / places)`.
     """
-    count = len(lod[0]) - 1 if lod else len(array)
+    count = _count(array, lod)
     if count < places:
         raise EnforceNotMet(
-            f"The number of samples of current batch is less than the count of devices: {count} samples of {name!r} "
-            f"for {places} places"
+            f"the batch fed for {name!r} has {count} samples, too few for {places} places: each needs at least one"
         )
     if ceil is None:
         ceil = era().feed_split_ceil

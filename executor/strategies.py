@@ -34,9 +34,9 @@ class _Strategy:
                 return
             near = difflib.get_close_matches(name, self._fields, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}{hint}")
+            raise AttributeError(f"{type(self).__name__} has no setting {name!r}{hint}")
         if "_passes" in self.__dict__:
-            raise EnforceNotMet(f"{name} cannot be set: the passes of this BuildStrategy have been made already")
+            raise EnforceNotMet(f"{name} can no longer be changed: this BuildStrategy has already created its passes")
         object.__setattr__(self, name, _converted(name, self._fields[name], value))
 
 
@@ -45,7 +45,7 @@ def _converted(name: str, default: Any, value: Any) -> Any:
     if name == "memory_optimize":
         if value is None or isinstance(value, bool):
             return value
-        raise EnforceNotMet(f"BuildStrategy.memory_optimize must be set to None, False or True, got {value!r}")
+        raise EnforceNotMet(f"BuildStrategy.memory_optimize must be True, False or None, got {value!r}")
     if isinstance(default, enum.IntEnum):
         if isinstance(value, type(default)):
             return value
@@ -60,7 +60,7 @@ def _converted(name: str, default: Any, value: Any) -> Any:
             return [value] if isinstance(value, str) else list(value)
     elif isinstance(value, type(default)):
         return value
-    raise TypeError(f"{name} takes {type(default).__name__}, got {value!r} ({type(value).__name__})")
+    raise TypeError(f"{name} must be {type(default).__name__}, got {type(value).__name__} {value!r}")
 
 
 class _Choice(enum.IntEnum):

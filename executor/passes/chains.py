@@ -13,7 +13,7 @@ from fluidio.executor.bind import Step
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame
 from fluidio.executor.passes.pointwise import BINARY, UNARY
-from fluidio.executor.passes.uses import Facts, Uses
+from fluidio.executor.passes.uses import Facts, Uses, has
 from fluidio.ops.math.elementwise import fit
 from fluidio.ops.row_blocks import row_blocks
 from fluidio.tensor.array import Array
@@ -25,6 +25,9 @@ _LARGE = 1 << 16
 _ONLY_THE_FRAME = 2  # references to a value: the frame's, and that of the counting call
 
 
+_LINKS = UNARY.keys() | BINARY.keys()
+
+
 class _Link(NamedTuple):
     """A step of a chain, and the slot of its second operand (-1: none)."""
 
@@ -34,6 +37,8 @@ class _Link(NamedTuple):
 
 def fuse_chains(steps: list[Step], facts: Facts) -> list[Step]:
     """Return the steps, with each chain of elementwise ops, whose links nothing else uses, as one step."""
+    if not has(steps, _LINKS):
+        return steps
     uses = Uses(steps, facts)
     gone: set[int] = set()
     changed: dict[int, Step] = {}
@@ -55,7 +60,7 @@ def fuse_chains(steps: list[Step], facts: Facts) -> list[Step]:
 
 def _is_link(index: int, steps: Sequence[Step], uses: Uses) -> bool:
     step = steps[index]
-    plain = uses.is_plain(index, *UNARY, *BINARY) and not step.call.ins.get("ScaleTensor")
+    plain = uses.is_plain(index, *_LINKS) and not step.call.ins.get("ScaleTensor")
     names = ("X", "Y") if step.op.type in BINARY else ("X",)
     return plain and all(len(step.call.ins.get(name, ())) == 1 for name in names) and len(step.call.outs["Out"]) == 1
 
@@ -87,16 +92,18 @@ def _fused(steps: list[Step], ends: bool) -> Step:
 
     def run(f: Frame) -> None:
         values = f.values
+        if type(values[first]) is np.ndarray and values[first].size < _LARGE:
+            return _one_by_one(steps, f)
         # Do not bind the value to a name before counting: a name is a reference too.
         alone = ends and sys.getrefcount(values[first]) == _ONLY_THE_FRAME
         x = values[first]
         others = _operands(x, links, values)
         if others is None:
-            _one_by_one(steps, f)
-        else:
-            in_place = alone and x.base is None and x.flags.writeable
-            values[last] = _compute(links, x, others, x if in_place else np.empty_like(x))
-            f.lods[last] = f.lods[first]
+            return _one_by_one(steps, f)
+        in_place = alone and x.base is None and x.flags.writeable
+        values[last] = _compute(links, x, others, x if in_place else np.empty_like(x))
+        f.lods[last] = f.lods[first]
+        return None
 
     found = copy.copy(steps[-1])
     found.run = run
@@ -121,7 +128,7 @@ def _one_by_one(steps: Sequence[Step], f: Frame) -> None:
 
 def _operands(x: Any, links: Sequence[_Link], values: Sequence[Any]) -> list[Array | None] | None:
     """Return the second operands with the rank of x; None if the links cannot be one pass over x."""
-    if type(x) is not np.ndarray or x.size < _LARGE or x.dtype.kind != "f" or not x.flags.c_contiguous:
+    if type(x) is not np.ndarray or x.dtype.kind != "f" or not x.flags.c_contiguous:
         return None
     found: list[Array | None] = []
     for link in links:

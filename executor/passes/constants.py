@@ -11,7 +11,7 @@ import numpy as np
 from fluidio.executor.bind import Step
 from fluidio.executor.frame import Frame
 from fluidio.executor.passes.pointwise import BINARY, UNARY
-from fluidio.executor.passes.uses import Facts, Uses
+from fluidio.executor.passes.uses import Facts, Uses, has
 from fluidio.program import OpRole
 
 __all__ = ["fold_constants"]
@@ -36,6 +36,8 @@ def fold_constants(steps: list[Step], facts: Facts) -> list[Step]:
     A constant is folded only if all its readers are known to leave their inputs alone. Those that only other constants
     use are left out.
     """
+    if not has(steps, _MAKERS):
+        return steps
     uses = Uses(steps, facts)
     known = SimpleNamespace(values={}, lods={})
     folded: dict[int, int] = {}

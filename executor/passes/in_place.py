@@ -11,12 +11,15 @@ import numpy as np
 
 from fluidio.executor.bind import Step
 from fluidio.executor.frame import Frame
-from fluidio.executor.passes.uses import Facts, Uses
+from fluidio.executor.passes.uses import Facts, Uses, has
 from fluidio.ops.math.elementwise import fit
+from fluidio.ops.row_blocks import elementwise
 from fluidio.tensor.array import Array
 
 __all__ = ["in_place"]
 
+_LARGE = 1 << 14
+"""Elements below which fresh memory costs less than to find out whether the input's is free."""
 _ONLY_THE_FRAME = 2  # references to a value: the frame's, and that of the counting call
 
 Fast = Callable[[Step, Any, list[Any]], bool]
@@ -27,7 +30,7 @@ def _sum(step: Step, total: Any, parts: list[Any]) -> bool:
     if any(type(p) is not np.ndarray or p.shape != total.shape or p.dtype != total.dtype for p in parts):
         return False
     for part in parts:
-        total += part
+        elementwise(np.add, total, part, total)
     return True
 
 
@@ -45,7 +48,7 @@ def _binary(change: Callable[..., object]) -> Fast:
         fitted = fit(step.call, x, y)[1]
         if any(small not in (1, large) for small, large in zip(fitted.shape, x.shape)):
             return False
-        change(x, fitted, out=x)
+        elementwise(change, x, fitted, x)
         return True
 
     return fast
@@ -62,6 +65,8 @@ _FAST: dict[str, Fast] = {
 
 def in_place(steps: list[Step], facts: Facts) -> list[Step]:
     """Return the steps, with sums and ReLUs computed in the memory of their first input if this is its last use."""
+    if not has(steps, _FAST):
+        return steps
     uses = Uses(steps, facts)
     changed = {
         index: _changed(step)
@@ -91,10 +96,14 @@ def _changed(step: Step) -> Step:
     def run(f: Frame) -> None:
         values = f.values
         # Do not bind the value to a name before counting: a name is a reference too.
-        if sys.getrefcount(values[first]) != _ONLY_THE_FRAME:
+        if (
+            type(values[first]) is not np.ndarray
+            or values[first].size < _LARGE
+            or sys.getrefcount(values[first]) != _ONLY_THE_FRAME
+        ):
             return plain(f)
         value = values[first]
-        if type(value) is not np.ndarray or value.base is not None or not value.flags.writeable:
+        if value.base is not None or not value.flags.writeable:
             return plain(f)
         if not fast(step, value, [values[slot] for slot in others]):
             return plain(f)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.executor.bind import Step, Variant, rebind
-from fluidio.executor.passes.uses import Facts, Uses
+from fluidio.executor.passes.uses import Facts, Uses, has
 from fluidio.ops.kernel import Call
 from fluidio.ops.norm.fused import batch_norm_relu, batch_norm_sum_relu, relu_batch_norm_grad
 from fluidio.tensor.array import Array
@@ -16,6 +16,8 @@ __all__ = ["fuse_norm_relu", "fuse_relu_norm_grad"]
 
 def fuse_norm_relu(steps: list[Step], facts: Facts) -> list[Step]:
     """Return the steps, with ReLUs of a normalised X, or of its sum with another value, done by the normalisation."""
+    if not has(steps, {"batch_norm"}):
+        return steps
     uses = Uses(steps, facts)
     gone: set[int] = set()
     changed: dict[int, Step] = {}
@@ -66,6 +68,8 @@ def _are_alike(step: Step) -> bool:
 
 def fuse_relu_norm_grad(steps: list[Step], facts: Facts) -> list[Step]:
     """Return the steps, with ReLU gradients folded into the gradient of the preceding normalisation."""
+    if not has(steps, {"batch_norm_grad"}):
+        return steps
     uses = Uses(steps, facts)
     gone: set[int] = set()
     changed: dict[int, Step] = {}

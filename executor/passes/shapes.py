@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from fluidio.executor.bind import Step, Variant, rebind
 from fluidio.executor.frame import Frame
-from fluidio.executor.passes.uses import Facts, Uses
+from fluidio.executor.passes.uses import Facts, Uses, has
 from fluidio.ops.kernel import Call
+from fluidio.ops.math.elementwise import difference_gradients, sum_gradients
 from fluidio.tensor.array import Array
 
 __all__ = ["keep_shapes"]
 
-_GRADIENTS = {"elementwise_add_grad": "elementwise_add", "elementwise_sub_grad": "elementwise_sub"}
-_ZERO = np.zeros((), np.float32)
+Gradients = Callable[[Call, tuple[int, ...], tuple[int, ...], Array], tuple[Array | None, Array | None]]
+
+_GRADIENTS: dict[str, tuple[str, Gradients]] = {
+    "elementwise_add_grad": ("elementwise_add", sum_gradients),
+    "elementwise_sub_grad": ("elementwise_sub", difference_gradients),
+}
+"""The gradients, the op each belongs to, and the function of shapes that computes it."""
 
 
 def keep_shapes(steps: list[Step], facts: Facts) -> list[Step]:
     """Return the steps, with sums that record the shapes of X and Y and gradients that read only these."""
+    if not has(steps, _GRADIENTS):
+        return steps
     uses = Uses(steps, facts)
     changed: dict[int, Step] = {}
     for index, step in enumerate(steps):
@@ -32,7 +38,7 @@ def keep_shapes(steps: list[Step], facts: Facts) -> list[Step]:
         noting = changed.get(forward) or rebind(steps[forward], facts.persists, Variant())
         if forward not in changed:
             changed[forward] = _noting(noting)
-        kernel = _by_shapes(noting.call.state, step.op.definition.kernel)
+        kernel = _by_shapes(noting.call.state, _GRADIENTS[step.op.type][1])
         changed[index] = rebind(step, facts.persists, Variant(kernel=kernel, carried=frozenset({"X", "Y"})))
     return uses.without((), changed)
 
@@ -42,7 +48,7 @@ def _forward_of(index: int, step: Step, steps: list[Step], uses: Uses) -> int | 
     x, y = step.call.ins.get("X"), step.call.ins.get("Y")
     if not x or not y:
         return None
-    kind = _GRADIENTS[step.op.type]
+    kind, _ = _GRADIENTS[step.op.type]
     for found in uses.readers[x[0]]:
         ins = steps[found].call.ins
         if found < index and uses.is_plain(found, kind) and ins.get("X") == x and ins.get("Y") == y:
@@ -57,22 +63,17 @@ def _noting(step: Step) -> Step:
     x, y = step.call.ins["X"][0], step.call.ins["Y"][0]
 
     def noting(f: Frame) -> None:
-        state["shapes"] = f.values[x].shape, f.values[y].shape
+        values = f.values
+        state["shapes"] = values[x].shape, values[y].shape
         run(f)
 
     step.run = noting
     return step
 
 
-@functools.lru_cache(1024)
-def _of_shape(shape: tuple[int, ...]) -> Array:
-    """Return an array of a shape that takes no memory."""
-    return np.broadcast_to(_ZERO, shape)
-
-
-def _by_shapes(state: dict[Any, Any], kernel: Any) -> Any:
-    def by_shapes(k: Call, x: Array, y: Array, dout: Array) -> Any:
+def _by_shapes(state: dict[Any, Any], gradients: Gradients) -> Callable[..., Any]:
+    def by_shapes(k: Call, x: None, y: None, dout: Array) -> Any:
         first, second = state["shapes"]
-        return kernel(k, _of_shape(first), _of_shape(second), dout)
+        return gradients(k, first, second, dout)
 
     return by_shapes

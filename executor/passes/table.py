@@ -37,7 +37,9 @@ def _chosen() -> Sequence[str]:
     names = [name.strip() for name in given.split(",") if name.strip() not in ("", "none")]
     for name in names:
         if name not in PASSES:
-            raise ValueError(f"FLUIDIO_PASSES names {name!r}; there are {', '.join(PASSES)}, all and none")
+            raise ValueError(
+                f"FLUIDIO_PASSES contains {name!r}; it takes all, none or names from this list: {', '.join(PASSES)}"
+            )
     return [name for name in PASSES if name in names]
 
 

@@ -12,6 +12,8 @@ __all__ = ["leave_out_unwanted"]
 
 def leave_out_unwanted(steps: list[Step], facts: Facts) -> list[Step]:
     """Return the steps without gradients that no later step, update or fetch uses; works from last to first."""
+    if not any(map(_is_gradient, steps)):
+        return steps
     uses = Uses(steps, facts)
     read = {slot: len(readers) for slot, readers in uses.readers.items()}
     kept: list[Step] = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fluidio.executor.bind import Step
 from fluidio.program.op_def import SAVED_ATTR
 
-__all__ = ["Facts", "Pass", "Uses"]
+__all__ = ["Facts", "Pass", "Uses", "has"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Facts:
 
 
 Pass = Callable[[list[Step], Facts], list[Step]]
+
+
+def has(steps: Sequence[Step], types: Container[str]) -> bool:
+    """Return whether any step has one of these types: if not, a pass is done at once."""
+    return any(step.op.type in types for step in steps)
 
 
 class Uses:

@@ -264,14 +264,17 @@ class Reader:
         """Resume where `state_dict()` was taken; EnforceNotMet if it belongs to other files or another chain."""
         mine = self.fingerprint()
         if state.get("version") != 1 or "items" not in state or "epoch" not in state:
-            raise EnforceNotMet(f"reader {self.name}: this is not the state of a reader: {sorted(state)}")
+            raise EnforceNotMet(
+                f"reader {self.name}: expected a state that a reader has saved, got a dict with the keys "
+                f"{sorted(state)}"
+            )
         saved = state.get("chain")
         if state["items"] == 0 and isinstance(saved, list) and saved:
             mine = mine[: len(saved)]  # saved before the first run, which creates the readers above
         if saved != mine:
             raise EnforceNotMet(
-                f"reader {self.name}: the state was saved for another reader or for other files\n"
-                f"  saved: {saved}\n  here:  {mine}"
+                f"reader {self.name}: the state belongs to another reader or to other files\n  saved: "
+                f"{saved}\n  here:  {mine}"
             )
         wanted, source = int(state["items"]), self.source()
         self.shutdown()
@@ -286,7 +289,7 @@ class Reader:
         finally:
             source.holding = False
         if missing:
-            raise EnforceNotMet(f"reader {self.name}: the epoch ends {missing} items before the saved place")
+            raise EnforceNotMet(f"reader {self.name}: the epoch ends {missing} items before the saved position")
 
     def skip(self, count: int) -> int:
         """Skip items of a fresh epoch without counting them in `stats()`; return how many were skipped."""

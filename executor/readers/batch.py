@@ -166,7 +166,8 @@ class Batch(Decorator):
             self._drop(left)
         elif left:
             raise EnforceNotMet(
-                f"batch reader {self.name}: {left} records for {trainers} trainers: every trainer needs one"
+                f"batch reader {self.name}: {left} records are left for {trainers} trainers, but each needs "
+                "at least one"
             )
 
     def _drop(self, count: int) -> None:
@@ -209,7 +210,7 @@ class Batch(Decorator):
 
     def skip(self, count: int) -> int:
         if self._share is not None and count:
-            raise EnforceNotMet(f"batch reader {self.name}: the state was saved without trainers")
+            raise EnforceNotMet(f"batch reader {self.name}: the state was saved by a reader without trainers=")
         records = self.below.skip(count * self._size)
         self.delivered = records // self._size if self._drop_last else -(-records // self._size)
         return self.delivered

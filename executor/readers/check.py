@@ -34,8 +34,8 @@ def check_item(op: Operator, item: Tensors) -> None:
     names = op.output("Out")
     if len(item) != len(names):
         raise EnforceNotMet(
-            f"input data number and output data number of read_op do not match: the reader {op.input('Reader')[0]} "
-            f"delivers {len(item)} tensors, the program reads {len(names)}: {names}"
+            f"the reader {op.input('Reader')[0]} delivers {len(item)} tensors, but the program reads "
+            f"{len(names)}: {', '.join(names)}"
         )
     for position, (name, (array, lod)) in enumerate(zip(names, item)):
         variable = op.block._find_var_recursive(name)
@@ -51,14 +51,12 @@ def _must_agree(variable: Variable, array: Array) -> None:
     declared, shape = list(variable.shape), list(array.shape)
     if len(declared) != len(shape) or any(d >= 0 and d != s for d, s in zip(declared, shape)):
         raise EnforceNotMet(
-            f"The fed Variable {variable.name} should have dimensions = {len(declared)}, shape = {declared}, but "
-            f"received fed shape {shape}"
+            f"{variable.name} was declared with shape {declared}, but the reader delivered shape {shape}"
         )
     found = to_vartype(array.dtype)
     if found != variable.dtype:
         raise EnforceNotMet(
-            f"The data type of fed Variable {variable.name} must be {int(variable.dtype)} ({variable.dtype.name}), but "
-            f"received {int(found)} ({found.name})"
+            f"{variable.name} was declared as {variable.dtype.name}, but the reader delivered {found.name}"
         )
 
 
@@ -73,7 +71,7 @@ def _warn(op: Operator, position: int, variable: Variable, array: Array, levels:
     _told[op].add(kind)
     text = (
         f"slot {position} of reader {op.input('Reader')[0]} (variable {variable.name}) is declared as "
-        f"{variable.dtype.name} {declared} but holds {found.name} {shape}: the data win"
+        f"{variable.dtype.name} {declared} but holds {found.name} {shape}: the data takes precedence"
     )
     if op.site is None:
         warnings.warn(text, stacklevel=2)

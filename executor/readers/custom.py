@@ -80,7 +80,10 @@ class Custom(Decorator):
         for (array, lod), origin in zip(self._run([(column.data, column.lod) for column in given]), origins):
             like = given[origin]
             if len(array) != len(like.data) or (lod and not all(map(np.array_equal, lod, like.lod))):
-                raise ValueError(f"preprocessor {self.name}: its rows are not those of {self._sources[origin]}")
+                raise ValueError(
+                    f"preprocessor {self.name}: its output has a LoD that does not match that of "
+                    f"{self._sources[origin]}"
+                )
             sequences = like.sequence_offsets if lod else None
             found.append(
                 Column(array, like.record_offsets, lod, sequence_offsets=sequences, num_records=like.num_records)
@@ -91,8 +94,8 @@ class Custom(Decorator):
         """Run the block on an item."""
         if len(item) != len(self._sources):
             raise EnforceNotMet(
-                f"preprocessor {self.name}: the reader below gives {len(item)} tensors, the block takes "
-                f"{len(self._sources)}"
+                f"preprocessor {self.name}: the reader below it delivers {len(item)} tensors, but its block "
+                f"takes {len(self._sources)}"
             )
         count = len(self._plan._names)
         values: list[Any] = [None] * count
@@ -114,7 +117,7 @@ class Custom(Decorator):
         if slot is None and sink in given:
             return given[sink]
         if slot is None or f.values[slot] is None:
-            raise EnforceNotMet(f"preprocessor {self.name}: its block does not compute the output {sink!r}")
+            raise EnforceNotMet(f"preprocessor {self.name}: nothing in its block computes the output {sink!r}")
         return f.values[slot], f.lods[slot]
 
     def _stop(self) -> None:

@@ -33,7 +33,7 @@ def infer_source(c: InferContext) -> None:
     shapes, levels = slot_shapes(c.attrs), list(c.attrs["lod_levels"])
     c.check(
         len(levels) == len(shapes),
-        f"The number of 'lod_levels'({len(levels)}) doesn't match the number of 'shapes'({len(shapes)}).",
+        f"lod_levels has {len(levels)} entries, but there are {len(shapes)} shapes: give one level for each",
     )
     for name in c.op.output("Out"):
         out = c.block._var_recursive(name)
@@ -56,7 +56,7 @@ def positive(attr: str) -> Callable[[InferContext], None]:
     """Return an inference function that requires an attribute above 0."""
 
     def infer(c: InferContext) -> None:
-        c.check(c.attrs[attr] > 0, f"{attr} must be greater than 0, got {c.attrs[attr]}")
+        c.check(c.attrs[attr] > 0, f"{attr} must be above 0, got {c.attrs[attr]}")
         infer_decorator(c)
 
     return infer
@@ -64,8 +64,8 @@ def positive(attr: str) -> Callable[[InferContext], None]:
 
 def infer_open_files(c: InferContext) -> None:
     """Describe the reader of many files."""
-    c.check(c.attrs["buffer_size"] > 0, f"buffer_size must be greater than 0, got {c.attrs['buffer_size']}")
-    c.check(c.attrs["thread_num"] > 0, f"thread_num must be greater than 0, got {c.attrs['thread_num']}")
+    c.check(c.attrs["buffer_size"] > 0, f"buffer_size must be above 0, got {c.attrs['buffer_size']}")
+    c.check(c.attrs["thread_num"] > 0, f"thread_num must be above 0, got {c.attrs['thread_num']}")
     infer_source(c)
 
 
@@ -84,6 +84,6 @@ def infer_read(c: InferContext) -> None:
         return
     slots = c.input("Reader").reader_slots
     names = c.op.output("Out")
-    c.check(len(slots) == len(names), f"the reader delivers {len(slots)} tensors, the op has {len(names)} outputs")
+    c.check(len(slots) == len(names), f"the reader delivers {len(slots)} tensors, but the op has {len(names)} outputs")
     for index, (shape, dtype, level) in enumerate(slots):
         c.set("Out", shape, dtype, level, index, VarType.LOD_TENSOR)

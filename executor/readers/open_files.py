@@ -61,7 +61,7 @@ class OpenFiles(Source):
     ) -> None:
         super().__init__(name, spec)
         if not paths:
-            raise EnforceNotMet(f"open_files {name}: No file to be read!")
+            raise EnforceNotMet(f"open_files {name}: the list of files is empty")
         self._paths = list(paths)
         descriptors = _descriptors() // _SHARE
         self._threads = max(1, min(threads, descriptors))
@@ -133,8 +133,8 @@ class OpenFiles(Source):
     def fingerprint(self) -> list[list[object]]:
         if self._arrival:
             raise EnforceNotMet(
-                f"open_files {self.name}: deterministic=False gives records as they arrive, an order that cannot be "
-                "saved and resumed"
+                f"open_files {self.name}: with deterministic=False the order of records changes from run to "
+                "run, so a position in it cannot be saved or resumed"
             )
         order = [self._active > 1, self._shuffle, self._seed]
         return [["files", [describe_file(path) for path in self._paths], order]]

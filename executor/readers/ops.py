@@ -238,11 +238,10 @@ def _check_suffix(path: str) -> None:
     stem, dot, suffix = path.rpartition(".")
     if not dot or not stem:
         raise EnforceNotMet(
-            f"File name illegal! A legal file name should be like: [file_name].[file_format] (e.g., 'data_file.recordio"
-            f"'). Got {path!r}"
+            f"cannot tell the format of {path!r} from its name: it needs an ending, for example data_file.recordio"
         )
     if suffix != "recordio":
-        raise EnforceNotMet(f"No file reader registered for '{suffix}' format.")
+        raise EnforceNotMet(f"there is no reader for files that end in {suffix!r}")
 
 
 def _make_file(k: Call, name: str, spec: Spec) -> Source:
@@ -361,8 +360,8 @@ def _make_py_reader(k: Call, f: Frame, out: int) -> None:
         existing.shutdown()
     if queue is None:
         raise EnforceNotMet(
-            f"No LoDTensorBlockingQueueHolder variable with name {k.op.input('blocking_queue')[0]} found: py_reader "
-            "makes it in the scope that is global when it is called"
+            f"the scope holds no queue {k.op.input('blocking_queue')[0]!r}: py_reader creates it in the "
+            "global scope, so call py_reader and exe.run under the same fluid.scope_guard"
         )
     f.set(out, QueueReader(k.op.output("Out")[0], queue, ("create_py_reader",)))
 

@@ -24,11 +24,11 @@ class RandomData(Source):
     ) -> None:
         super().__init__(name, spec)
         if low > high:
-            raise EnforceNotMet(f"random_data_generator {name}: low {low} must be less than or equal to high {high}")
+            raise EnforceNotMet(f"random_data_generator {name}: low ({low}) must not be above high ({high})")
         for shape in shapes:
             if len(shape) < 2 or any(d < 0 for d in shape):
                 raise EnforceNotMet(
-                    f"random_data_generator {name}: a shape needs two dimensions or more and no -1, got {list(shape)}"
+                    f"random_data_generator {name}: a shape needs at least two dims and no -1, got {list(shape)}"
                 )
         self._low, self._high = low, high
         self._shapes = [tuple(shape) for shape in shapes]

@@ -59,7 +59,7 @@ class Share(Decorator):
 
     def skip(self, count: int) -> int:
         if count:
-            raise EnforceNotMet(f"reader {self.name}: the state was saved without trainers")
+            raise EnforceNotMet(f"reader {self.name}: the state was saved by a reader without trainers=")
         return 0
 
     def fingerprint(self) -> list[list[object]]:

@@ -1,15 +1,51 @@
 """Append the ops that compute the gradients of a loss to its program."""
 
 from fluidio.backward.append import append_backward, append_grad_ops
-from fluidio.backward.legacy_names import _append_grad_suffix_, _as_list, _strip_grad_suffix_
+from fluidio.backward.legacy_names import (
+    _all_in_set_,
+    _append_grad_suffix_,
+    _as_list,
+    _create_loss_op_desc_,
+    _create_op_desc_,
+    _find_loss_op_,
+    _find_op_path_,
+    _get_no_grad_set_name,
+    _get_output_names,
+    _get_son_parent_block_idx_dict,
+    _get_stop_gradients_,
+    _get_sub_block_path,
+    _is_ancestor_block,
+    _is_grad_op_,
+    _pretty_op_desc_,
+    _rename_arg_,
+    _some_in_set_,
+    _strip_grad_suffix_,
+    serialize_op_decs,
+)
 from fluidio.backward.several import calc_gradient, gradients
 
 __all__ = [
+    "_all_in_set_",
     "_append_grad_suffix_",
     "_as_list",
+    "_create_loss_op_desc_",
+    "_create_op_desc_",
+    "_find_loss_op_",
+    "_find_op_path_",
+    "_get_no_grad_set_name",
+    "_get_output_names",
+    "_get_son_parent_block_idx_dict",
+    "_get_stop_gradients_",
+    "_get_sub_block_path",
+    "_is_ancestor_block",
+    "_is_grad_op_",
+    "_pretty_op_desc_",
+    "_rename_arg_",
+    "_some_in_set_",
     "_strip_grad_suffix_",
     "append_backward",
     "append_grad_ops",
     "calc_gradient",
     "gradients",
+    "serialize_op_decs",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from fluidio.backward.arguments import check_backward
 from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
+from fluidio.backward.bare import bare, bare_if_made_so
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable, is_new
 from fluidio.backward.parts import partial_name
@@ -23,7 +24,7 @@ from fluidio.backward.second_pass import grad_maker, tell_of_dropped
 from fluidio.backward.seeds import Seeds
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
-from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
+from fluidio.program.op_def import EMPTY, GradOp, grad_name
 
 __all__ = ["append_backward", "append_grad_ops", "no_grad_names", "ops_towards"]
 
@@ -50,7 +51,7 @@ def append_backward(
         (parameter, gradient variable) for each parameter that has a gradient.
     """
     if not isinstance(loss, Variable):
-        raise TypeError(f"The loss of append_backward must be a Variable, got {loss!r} ({type(loss).__name__})")
+        raise TypeError(f"append_backward: the loss must be a Variable, got {type(loss).__name__} {loss!r}")
     check_backward(parameter_list, no_grad_set, callbacks)
     program = loss.block.program
     block = loss.block
@@ -68,7 +69,7 @@ def append_backward(
     block.ops[end].attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
     with restored_on_error(block, earlier), program.role_guard(OpRole.Backward):
         _append_loss_gradient(target, loss)
-        after = _call_each(callbacks) if callbacks else None
+        after = _call_each(callbacks, ops, no_grad) if callbacks else None
         seeds = {loss.name: grad_name(loss.name)}
         done = append_grad_ops(block, ops, seeds, no_grad, target, after=after, recompute=recompute)
         done.update(_around(block, done, no_grad, target, after))
@@ -78,13 +79,18 @@ def append_backward(
     return _params_and_grads(target, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
 
 
-def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
-    """Return the function to call after each gradient op."""
+def _call_each(
+    callbacks: Sequence[Callable[..., None]], ops: Sequence[Operator], no_grad: set[str]
+) -> Callable[[Block], None]:
+    """Return the function to call after each gradient op of `ops`."""
     context: dict[str, Any] = {}
+    for op in ops:
+        for name in (*op.input_arg_names, *op.output_arg_names):
+            if name not in no_grad:
+                context[grad_name(name)] = name
 
     def after(block: Block) -> None:
         op = block.ops[-1]
-        context.update({name: name.partition(GRAD_SUFFIX)[0] for name in op.output_arg_names if GRAD_SUFFIX in name})
         context["__current_op_desc__"] = op.desc
         for callback in callbacks:
             callback(block=block, context=context)
@@ -96,7 +102,9 @@ def _last_producer(block: Block, name: str) -> int:
     for index in range(len(block.ops) - 1, -1, -1):
         if name in block.ops[index].output_arg_names:
             return index
-    raise ValueError(f"no op of the program's main block produces the loss {name!r}: nothing to differentiate")
+    raise ValueError(
+        f"no op in the program's main block computes the loss {name!r}, so there is nothing to differentiate"
+    )
 
 
 def _check_sees(target: Block, loss: Variable) -> None:
@@ -105,8 +113,8 @@ def _check_sees(target: Block, loss: Variable) -> None:
         seen = seen.parent
     if seen is None:
         raise ValueError(
-            f"the loss {loss.name!r} is computed inside a branch or loop: nothing to differentiate outside of it; call "
-            "minimize inside, too"
+            f"the loss {loss.name!r} is computed inside a branch or a loop, so it cannot be differentiated "
+            "outside of it; call minimize inside as well"
         )
 
 
@@ -132,7 +140,7 @@ def _append_loss_gradient(block: Block, loss: Variable) -> None:
         outputs={"Out": [seed]},
         attrs={"shape": shape, "value": 1.0, "dtype": loss.dtype, "force_cpu": False},
     )
-    op.attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
+    bare(op).attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
 
 
 def _names(variables: Iterable[object]) -> set[str]:
@@ -142,11 +150,7 @@ def _names(variables: Iterable[object]) -> set[str]:
 def no_grad_names(program: Program, given: Iterable[object] | None) -> set[str]:
     """Return the given names and those of all variables that are constants."""
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
-    return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
-
-
-def _is_constant(variable: Variable) -> bool:
-    return variable.stop_gradient or (isinstance(variable, Parameter) and not variable.trainable)
+    return names | {v.name for block in program.blocks for v in block.vars.values() if v.stop_gradient}
 
 
 def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None = None) -> list[Operator]:
@@ -192,7 +196,7 @@ def append_grad_ops(
         parts = pending.pop(name, None)
         if parts:
             if len(parts) > 1:
-                target.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [grad_name(name)]})
+                bare(target.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [grad_name(name)]}))
                 if after is not None:
                     after(target)
             done[name] = grad_name(name)
@@ -264,6 +268,7 @@ def _append(
     new = [name for names in outputs.values() for name in names if is_new(target, name)]
     made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
     made.site, made.from_bytes = forward.site, forward.from_bytes
+    bare_if_made_so(made, forward)
     describe_grads(block, target, new)
 
 

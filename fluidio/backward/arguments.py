@@ -23,7 +23,7 @@ def check_backward(parameter_list: Any, no_grad_set: Any, callbacks: Any) -> Non
     check_type(callbacks, "callbacks", (list, tuple), where)
     for callback in callbacks:
         if not callable(callback):
-            raise ValueError(f"'callback' must be a callable object, got {callback!r}.")
+            raise ValueError(f"each callback must be callable, got {callback!r}")
 
 
 def check_gradients(targets: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], no_grad_set: Any) -> None:
@@ -36,8 +36,8 @@ def check_gradients(targets: Sequence[Any], inputs: Sequence[Any], seeds: Sequen
             check_type(seed, "target_gradients", Variable, "fluid.backward.gradients")
             if not _alike(target.shape, seed.shape):
                 raise ValueError(
-                    f"The shapes of target and grad are different: {target.name} {list(target.shape)}, "
-                    f"{seed.name} {list(seed.shape)}"
+                    "gradients: a target and its entry in target_gradients must have the same shape; "
+                    f"{target.name} has {list(target.shape)}, {seed.name} {list(seed.shape)}"
                 )
     _check_no_grad(no_grad_set)
 

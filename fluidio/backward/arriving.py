@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+from fluidio.backward.bare import bare
 from fluidio.backward.grad_vars import create_grad, differentiable
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator
@@ -53,6 +54,6 @@ def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str
     zeros = create_grad(target, variable, name)
     # Fluid: the zeros of a gradient's gradient are shaped like the forward variable.
     like = block._find_var_recursive(base.partition(GRAD_SUFFIX)[0]) or variable
-    target.append_op(type="fill_zeros_like", inputs={"X": [like]}, outputs={"Out": [zeros]})
+    bare(target.append_op(type="fill_zeros_like", inputs={"X": [like]}, outputs={"Out": [zeros]}))
     done[base] = name
     return name

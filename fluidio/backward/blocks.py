@@ -77,7 +77,7 @@ def block_gradients(
         return _conditional(body, alive, replaced)
     if op.type == "recurrent":
         return _recurrent(body, alive)
-    raise NotImplementedError(f"op {op.type} has a block, but no rule for its gradient")
+    raise NotImplementedError(f"op {op.type} runs a block, and fluidio cannot differentiate it")
 
 
 def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:

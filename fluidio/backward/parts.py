@@ -33,7 +33,7 @@ def partial_name(
     if len(parts) == 1 and parts[0] == name:
         # A second part: the first one gives up the plain name.
         renamed = _part_name(name, block, 0)
-        create_grad(target, variable, renamed)
+        create_grad(target, variable, renamed).type = target.var(name).type
         _rename_last_writer(target, name, renamed, outputs)
         parts[0] = renamed
     if parts:

@@ -1,10 +1,15 @@
-"""Saved values of variables that change: a gradient op reads the values its forward op saw."""
+"""Saved values of variables that change: a gradient op reads the values its forward op saw.
+
+1.8.5 saves none: outside loops its gradients read what a variable holds at last (a queue of keys that the step has
+already moved on, say). Programs of that era get the same.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
 from fluidio.backward.grad_vars import create_grad, is_array
+from fluidio.era import era
 from fluidio.program import Block, Operator
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, GradOp
 
@@ -29,6 +34,7 @@ class Versions:
             for name in written(op):
                 self.writes[name].append(index)
         self.body = body
+        self.reads_last = era().gradients_read_last_values and not body
 
     def replaced(self, op: Operator) -> set[str]:
         """Return the outputs of an op that had another value before it."""
@@ -37,6 +43,14 @@ class Versions:
 
     def _changes(self, name: str) -> bool:
         return len(self.writes[name]) > 1 or (self.body and name not in self.block.vars)
+
+    def _of_array(self, op: Operator) -> bool:
+        return any(is_array(self.block, name) for name in (*op.input_arg_names, *op.output_arg_names))
+
+    def _reads_last(self, name: str, forward: Operator, index: int) -> bool:
+        """Return whether the last value is read: no index of an array, nothing that has only changed its shape."""
+        later = (self.block.ops[write] for write in self.writes.get(name, ()) if write > index)
+        return not self._of_array(forward) and any(op.type not in _RESHAPE for op in later)
 
     def apply(self, grad_op: GradOp, forward: Operator) -> None:
         """Make the gradient op read saved versions instead of the variables themselves."""
@@ -49,7 +63,7 @@ class Versions:
 
     def _version(self, name: str, forward: Operator, after: bool) -> str:
         index = self.position[id(forward)]
-        if name == EMPTY or name.endswith(GRAD_SUFFIX):
+        if name == EMPTY or name.endswith(GRAD_SUFFIX) or (self.reads_last and self._reads_last(name, forward, index)):
             return name
         last = self.writes[name][-1] if self.writes.get(name) else -1
         later = last > index or (last == index and not after)
@@ -66,8 +80,10 @@ class Versions:
         return kept
 
 
-# Slots that pass an input on unchanged, or (in batch_norm) change values that its gradient reads only if unchanged.
+# Slots that pass on an input unchanged, or (in batch_norm) change values that its gradient reads only if unchanged.
 _PASSED_ON = {"W_Out", "MeanOut", "VarianceOut"}
+
+_RESHAPE = {name + number for name in ("reshape", "squeeze", "unsqueeze", "flatten") for number in ("", "2")}
 
 
 def written(op: Operator) -> list[str]:

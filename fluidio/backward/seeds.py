@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 
+from fluidio.backward.bare import bare
 from fluidio.backward.grad_vars import create_grad
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Variable
@@ -16,8 +17,8 @@ __all__ = ["Seeds"]
 class Seeds:
     """The gradients of targets.
 
-    Fluid: where one target is computed from another, it does not add both shares of the other's gradient. One that was
-    given stays as it is; ones give way to what arrives. So it is here, with a warning.
+    Fluid: if one target is computed from another, the two parts of the other's gradient are not added. A given
+    gradient stays as it is; ones are replaced by the incoming gradient. The same happens here, with a warning.
     """
 
     def __init__(self) -> None:
@@ -34,13 +35,14 @@ class Seeds:
             return name
         create_grad(block, target, name)
         shape = block.create_var(name=f"{target.name}_shape", dtype=VarType.INT32, stop_gradient=False)
-        block.append_op(type="shape", inputs={"Input": [target]}, outputs={"Out": [shape]})
+        bare(block.append_op(type="shape", inputs={"Input": [target]}, outputs={"Out": [shape]}))
         attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
-        block.append_op(type="fill_constant", inputs={"ShapeTensor": [shape]}, outputs={"Out": [name]}, attrs=attrs)
+        inputs = {"ShapeTensor": [shape]}
+        bare(block.append_op(type="fill_constant", inputs=inputs, outputs={"Out": [name]}, attrs=attrs))
         return name
 
     def assign(self, block: Block, target: Variable, given: Variable | None) -> str:
-        """Append the gradient of a target as a variable of its own, to which others can be added."""
+        """Append the gradient of a target as a separate variable, to which others can be added."""
         if given is None:
             return self.add(block, target, None)
         name = grad_name(target.name)
@@ -49,13 +51,13 @@ class Seeds:
         return name
 
     def settle(self, grad_op: GradOp, pending: defaultdict[str, list[str]]) -> None:
-        """Let a gradient op read the given gradients, and let ones give way to what it writes."""
+        """Let a gradient op read the given gradients, and replace ones with the gradients it writes."""
         for slot, names in grad_op.inputs.items():
             grad_op.inputs[slot] = [self._given.get(_base(name), name) for name in names]
         read, written = (
             {_base(name) for names in slots.values() for name in names} for slots in (grad_op.inputs, grad_op.outputs)
         )
-        for name in (written - read) & (self._seeded - self._lost):  # what is read and written is passed on
+        for name in (written - read) & (self._seeded - self._lost):  # read and written: passed on
             pending[name] = []
             self._lost.add(name)
 

@@ -23,7 +23,7 @@ def calc_gradient(
     *,
     complete: bool = False,
 ) -> Variable | list[Variable | None] | None:
-    """Return what `gradients` returns, but for one input its gradient alone, or None if there is no path."""
+    """Return what `gradients` returns; for a single input, its gradient itself, or None without a path."""
     found = _found(targets, inputs, target_gradients, no_grad_set, complete)
     return found[0] if len(found) == 1 else found
 
@@ -35,7 +35,7 @@ def _found(
     targets, inputs = _as_list(targets), _as_list(inputs)
     given = _as_list(target_gradients) or [None] * len(targets)
     if len(given) != len(targets):
-        raise ValueError(f"{len(targets)} targets but {len(given)} target_gradients")
+        raise ValueError(f"gradients: got {len(targets)} targets but {len(given)} target_gradients; give one for each")
     check_gradients(targets, inputs, given, no_grad_set)
     block = targets[0].block
     program = block.program
@@ -53,7 +53,7 @@ def _found(
     no_grad = {earlier.get(name, name) for name in no_grad}
     seeds = Seeds()
     with restored_on_error(block, earlier), program.role_guard(OpRole.Backward):
-        # A target that is an input too keeps a variable of its own.
+        # A target that is also an input keeps a separate variable.
         assigned = complete or bool(sources.intersection(t.name for t in targets))
         make = seeds.assign if assigned else seeds.add
         known = {target.name: make(block, target, one) for target, one in zip(targets, given)}
@@ -97,7 +97,7 @@ def gradients(
     """
     for what, given in (("targets", targets), ("inputs", inputs)):
         if not isinstance(given, (Variable, list, tuple)):
-            raise TypeError(f"The {what} of gradients must be a Variable or a list of them, got {given!r}")
+            raise TypeError(f"gradients: {what} must be a Variable or a list of Variables, got {given!r}")
     found = _found(targets, inputs, target_gradients, no_grad_set, complete)
     return [] if found == [None] else found
 

@@ -23,7 +23,7 @@ _STATE = (
 class AdamOptimizer(Optimizer):
     """Adam; epsilon is outside the root and not corrected for bias, as in Fluid.
 
-    Until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does: the era decides.
+    Until 1.7 `scale` ops after all updates advanced the beta powers; in 1.8 the op does: the era decides.
     """
 
     type = "adam"

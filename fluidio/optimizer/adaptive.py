@@ -49,7 +49,7 @@ class AdagradOptimizer(Optimizer):
 
 
 class DecayedAdagradOptimizer(Optimizer):
-    """Adagrad that forgets: m = decay m + (1 - decay) g g."""
+    """Adagrad with decay: m = decay m + (1 - decay) g g."""
 
     type = "decayed_adagrad"
     _moment_acc_str = "moment"
@@ -77,7 +77,7 @@ class DecayedAdagradOptimizer(Optimizer):
 
 
 class AdadeltaOptimizer(Optimizer):
-    """Scale by running root means of gradients and updates.
+    """Scale by running root mean squares of gradients and updates.
 
     As in Fluid, the learning rate is required but unused.
     """
@@ -100,7 +100,7 @@ class AdadeltaOptimizer(Optimizer):
     ) -> None:
         for what, value in (("learning_rate", learning_rate), ("epsilon", epsilon), ("rho", rho)):
             if value is None:
-                raise ValueError(f"{what} is not set.")
+                raise ValueError(f"{what} must be given, got None")
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._epsilon, self._rho = epsilon, rho
 
@@ -155,7 +155,7 @@ class RMSPropOptimizer(Optimizer):
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         for what, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
             if value is None:
-                raise ValueError(f"{what} is not set.")
+                raise ValueError(f"{what} must be given, got None")
         self._rho, self._epsilon, self._momentum, self._centered = rho, epsilon, momentum, centered
         self._own_attrs: dict[str, Any] = {ALL_ROWS: True} if all_rows else {}
 
@@ -182,7 +182,7 @@ class FtrlOptimizer(Optimizer):
     Args:
         own_l2: use `l2`.
 
-    Fluid: the op is given l1 for both. So it is here, with a warning where they differ.
+    Fluid: the op gets l1 for both. The same happens here, with a warning if they differ.
     """
 
     type = "ftrl"
@@ -207,8 +207,8 @@ class FtrlOptimizer(Optimizer):
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         if l1 != l2 and not own_l2:
             warnings.warn(
-                f"Ftrl(l1={l1}, l2={l2}): Fluid 1.8.5 uses l1 for both, and so does fluidio, for the same losses; "
-                "own_l2=True uses l2",
+                f"Ftrl(l1={l1}, l2={l2}): like Fluid 1.8.5, fluidio uses l1 in place of l2; Ftrl(..., "
+                "own_l2=True) uses l2",
                 stacklevel=2,
             )
         self._l1, self._l2, self._lr_power, self._own_l2 = l1, l2, lr_power, own_l2

@@ -13,6 +13,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.optimizer.arguments import Decay
 from fluidio.optimizer.base import Optimizer
 from fluidio.optimizer.counter import step_counter
+from fluidio.optimizer.small_ops import assign, assign_number, cast, constant, elementwise, otherwise, summed, when
 from fluidio.program import Block, Parameter, Program, Variable, default_main_program, program_guard, unique_name
 
 __all__ = ["ExponentialMovingAverage", "ModelAverage"]
@@ -83,11 +84,11 @@ class ModelAverage(Optimizer, _Swapped):
         for param in averaged:
             with program._optimized_guard([param]):
                 self._accumulate(param)
-        kept = [(p, _aside(program, p, f"{p.name}.tmp")) for p in averaged]
+        self.params_grads = [(p, _aside(program, p, f"{p.name}.tmp")) for p in averaged]
         with program_guard(self.apply_program):
-            for param, copy in kept:
+            for param, copy in self.params_grads:
                 self._use_average(self.apply_program.global_block(), param, copy)
-        self._keep_aside(kept)
+        self._keep_aside(self.params_grads)
 
     def _accumulate(self, param: Parameter) -> None:
         state = [self._add_accumulator(name, param) for name in _SUMS]
@@ -105,17 +106,16 @@ class ModelAverage(Optimizer, _Swapped):
         block.append_op(type="assign", inputs={"X": [held]}, outputs={"Out": [aside]})
         sums = [block._clone_variable(self._get_accumulator(name, param)) for name in _SUMS]
         counts = [block._clone_variable(self._get_accumulator(name, param)) for name in _COUNTS[:2]]
-        total, count = _summed(sums), _cast(_summed(counts), param.dtype)
-        block.append_op(
-            type="elementwise_div", inputs={"X": [total], "Y": [count]}, outputs={"Out": [held]}, attrs={"axis": -1}
-        )
+        count, total = summed(counts), summed(sums)
+        count, total = cast(count, param.dtype), cast(total, param.dtype)
+        elementwise("div", total, count, out=held)
 
 
 class ExponentialMovingAverage(_Swapped):
     """Keep decay * average + (1 - decay) * parameter beside each parameter; build it after `minimize`.
 
-    Fluid: `apply` divides the average by 1 - decay^t in place, so that a second `apply` does it again and the numbers
-    grow; so it is here, with a warning.
+    Fluid: `apply` divides the average by 1 - decay^t in place, so a second `apply` does it again and the numbers grow.
+    The same happens here, with a warning.
 
     Args:
         decay: the rate.
@@ -154,20 +154,26 @@ class ExponentialMovingAverage(_Swapped):
             name="scheduled_ema_decay_rate", shape=[1], dtype="float32", persistable=True, stop_gradient=True
         )
         helper.set_variable_initializer(variable, Constant(float(self._decay)))
-        if self._thres_steps is not None and self._thres_steps.dtype in (VarType.INT32, VarType.INT64):
-            warnings.warn(
-                "ExponentialMovingAverage(thres_steps=...) of integers: Fluid 1.8.5 divides them as integers, so the "
-                f"rate is always {self._decay}; cast thres_steps to float32 for a rate that grows",
-                stacklevel=3,
-            )
-        elif self._thres_steps is not None:
-            steps = self._thres_steps
-            ratio = (steps + 1.0) / (steps + 10.0)
-            # min(decay, ratio) = decay - relu(decay - ratio), without a variable to hold the constant
-            excess = helper.create_variable_for_type_inference("float32")
-            helper.append_op(type="relu", inputs={"X": [self._decay - ratio]}, outputs={"Out": [excess]})
-            helper.append_op(type="assign", inputs={"X": [self._decay - excess]}, outputs={"Out": [variable]})
+        if self._thres_steps is not None:
+            self._schedule(self._thres_steps, variable)
         return variable
+
+    def _schedule(self, steps: Variable, rate: Variable) -> None:
+        """Append the ops that set the rate to min(decay, (steps + 1) / (steps + 10)) in each run."""
+        whole = steps.dtype in (VarType.INT32, VarType.INT64)
+        if whole:
+            warnings.warn(
+                "ExponentialMovingAverage(thres_steps=...) of integers: like Fluid 1.8.5, fluidio divides "
+                f"them as integers, so the rate is always {self._decay}; cast thres_steps to float32 to have "
+                "a rate that grows",
+                stacklevel=4,
+            )
+        with default_main_program()._lr_schedule_guard():
+            ratio = (steps + 1.0) / (steps + 10.0)
+            with when(ratio < (constant(self._decay, steps.dtype) if whole else self._decay)) as opposite:
+                assign(ratio, rate)
+            with otherwise(opposite):
+                assign_number(self._decay, rate)
 
     def _average_variable(self, param: Parameter) -> Variable:
         helper = LayerHelper("ema")
@@ -182,35 +188,30 @@ class ExponentialMovingAverage(_Swapped):
         return variable
 
     def _build_apply(self, block: Block, kept: Sequence[tuple[Variable, Variable]]) -> None:
-        counter = block.create_var(name=self._step_counter, shape=[1], dtype="int64", persistable=True)
-        steps = _cast(counter, VarType.FP32)
-        missing = 1.0 - block._clone_variable(self._decay_var) ** steps  # the remaining weight of the initial zeros
-        helper = LayerHelper("ema_apply")
-        tiny = helper.create_variable_for_type_inference("float32")
-        helper.append_op(
-            type="fill_constant", outputs={"Out": [tiny]}, attrs={"shape": [1], "value": 1e-30, "dtype": VarType.FP32}
+        helper = LayerHelper("global_var")
+        counter = helper.create_global_variable(
+            name=self._step_counter, shape=[1], dtype="int64", persistable=True, stop_gradient=True
         )
-        safe = helper.create_variable_for_type_inference("float32")
-        helper.append_op(
-            type="elementwise_max", inputs={"X": [missing], "Y": [tiny]}, outputs={"Out": [safe]}, attrs={"axis": -1}
-        )
+        helper.set_variable_initializer(counter, Constant(0.0))
+        steps = cast(counter, VarType.FP32)
+        share_of_zeros = elementwise("pow", block._clone_variable(self._decay_var), steps)
         for param, copy in kept:
             held, aside = block._clone_variable(param), block._clone_variable(copy)
             average = block._clone_variable(self._averages[param.name])
-            block.append_op(type="assign", inputs={"X": [held]}, outputs={"Out": [aside]})
-            inputs = {"X": [average], "Y": [safe]}
-            block.append_op(type="elementwise_div", inputs=inputs, outputs={"Out": [held]}, attrs={"axis": -1})
+            assign(held, aside)
+            with when(steps > 0.0):
+                assign(average / (1.0 - share_of_zeros), held if self._keep_average else average)
             if not self._keep_average:
-                block.append_op(type="assign", inputs={"X": [held]}, outputs={"Out": [average]})
+                assign(average, held)
 
     @contextlib.contextmanager
     def apply(self, executor: Any, need_restore: bool = True) -> Iterator[None]:
         """Use the averages inside the block; `need_restore=False` keeps them until `restore`."""
         if self._applied and not self._keep_average:
             warnings.warn(
-                "ExponentialMovingAverage.apply for a second time: Fluid 1.8.5 corrects the average in place, so it is "
-                "now corrected twice, and so it is here, for the same numbers; "
-                "ExponentialMovingAverage(..., keep_average=True) leaves it as it is",
+                "ExponentialMovingAverage.apply was called again: like Fluid 1.8.5, fluidio corrects the "
+                "average in place, so it is now corrected twice; ExponentialMovingAverage(..., "
+                "keep_average=True) leaves it as it is",
                 stacklevel=3,
             )
         self._applied = True
@@ -229,23 +230,7 @@ class ExponentialMovingAverage(_Swapped):
 
 
 def _aside(program: Program, param: Parameter, name: str) -> Variable:
-    """Declare where a parameter is kept while its average stands in for it."""
+    """Declare the variable that keeps a parameter while its average replaces it."""
     return program.global_block().create_var(
         name=unique_name.generate(name), shape=param.shape, dtype=param.dtype, persistable=False, stop_gradient=True
     )
-
-
-def _summed(variables: Sequence[Variable]) -> Variable:
-    helper = LayerHelper("sum")
-    out = helper.create_variable_for_type_inference(variables[0].dtype)
-    helper.append_op(type="sum", inputs={"X": list(variables)}, outputs={"Out": [out]})
-    return out
-
-
-def _cast(x: Variable, dtype: VarType) -> Variable:
-    helper = LayerHelper("cast")
-    out = helper.create_variable_for_type_inference(dtype)
-    helper.append_op(
-        type="cast", inputs={"X": [x]}, outputs={"Out": [out]}, attrs={"in_dtype": x.dtype, "out_dtype": dtype}
-    )
-    return out

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from fluidio.backward import append_backward
+from fluidio.backward import _get_no_grad_set_name, append_backward
 from fluidio.clip import GradientClipBase, append_error_clip_ops, append_gradient_clip_ops
 from fluidio.dtypes import DTypeLike, VarType
 from fluidio.era import era
@@ -71,15 +71,14 @@ class Optimizer:
             parameter_list, regularization = None, parameter_list
         if not isinstance(learning_rate, (float, Variable)):
             raise TypeError(
-                f"learning rate should be float or Variable, got {learning_rate!r} ({type(learning_rate).__name__})"
+                f"learning_rate must be a float or a Variable, got {type(learning_rate).__name__} {learning_rate!r}"
             )
         self._learning_rate = learning_rate
         self._parameter_list = parameter_list
         self.regularization = regularization
         if grad_clip is not None and not isinstance(grad_clip, GradientClipBase):
             raise TypeError(
-                "'grad_clip' should be an instance of GradientClipBase's derived class, it is "
-                f"{type(grad_clip).__name__}"
+                f"grad_clip must be a clip such as fluid.clip.GradientClipByNorm(1.0), got {type(grad_clip).__name__}"
             )
         self._grad_clip = grad_clip
         self._name = name
@@ -98,7 +97,7 @@ class Optimizer:
         """Refuse None for a setting, as Fluid does."""
         for name, value in settings.items():
             if value is None:
-                raise AssertionError(f"{name} is not set: None was given")
+                raise AssertionError(f"{name} must be given, got None")
 
     def state_dict(self) -> NoReturn:
         refuse_imperative("Optimizer.state_dict")
@@ -152,12 +151,11 @@ class Optimizer:
         device: str | None = None,
     ) -> Variable:
         """Create a persistable variable beside a parameter, filled by the startup program."""
-        known = self._accumulators[name]
+        known = self._accumulators[self._own(name)]
         if param.name in known:
             return known[param.name]
         if era().per_param_accumulator_names:
-            middle = f"_{self._name}_" if self._name else "_"
-            full = unique_name.generate(f"{param.name}{middle}{name}")
+            full = unique_name.generate(f"{param.name}_{self._own(name)}")
         else:
             full = unique_name.generate(name)
         accumulator = param.block.program.global_block().create_var(
@@ -174,21 +172,25 @@ class Optimizer:
         self._opti_name_list.append(full)
         return accumulator
 
+    def _own(self, name: str) -> str:
+        """Return the name of an accumulator among those of this optimizer."""
+        return f"{self._name}_{name}" if self._name else name
+
     def _get_accumulator(self, name: str, param: Parameter) -> Variable:
         try:
-            return self._accumulators[name][param.name]
+            return self._accumulators[self._own(name)][param.name]
         except KeyError:
-            raise ValueError(f"Accumulator {name} does not exist for parameter {param.name}") from None
+            raise ValueError(f"the parameter {param.name} has no accumulator {name!r} in this optimizer") from None
 
     def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
         for param in parameters:
             for name in self.accumulators:
                 self._add_accumulator(name, param)
 
-    # -- what subclasses say ------------------------------------------------------------------------------------
+    # -- for subclasses -----------------------------------------------------------------------------------------
 
     def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
-        raise NotImplementedError(f"{type(self).__name__} has no update op")
+        raise NotImplementedError(f"{type(self).__name__} must define its update op")
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
         """Append what follows all updates."""
@@ -204,8 +206,15 @@ class Optimizer:
         callbacks: object = None,
     ) -> ParamsGrads:
         """Append the gradient ops and return (parameter, gradient) pairs."""
+        if callbacks is not None and not isinstance(callbacks, list):
+            raise AssertionError(f"minimize: callbacks must be a list of functions, got {callbacks!r}")
         with program_guard(loss.block.program, startup_program or default_startup_program()):
-            return self._backward(loss, parameter_list, no_grad_set, callbacks)
+            return self._backward(loss, parameter_list, self._get_no_grad_set(loss, no_grad_set), callbacks)
+
+    def _get_no_grad_set(self, loss: Variable, no_grad_set: Iterable[object] | None = None) -> set[str]:
+        """Return the names of constants: those given, and parameters that are not trained."""
+        parameters = loss.block.program.global_block().all_parameters()
+        return _get_no_grad_set_name(no_grad_set) | {p.name for p in parameters if not p.trainable}
 
     def _backward(
         self,
@@ -217,8 +226,8 @@ class Optimizer:
     ) -> ParamsGrads:
         if list(loss.shape) not in ([1], []):
             raise AssertionError(
-                f"The loss.shape should be (1L,), but the current loss.shape is {loss.shape}. Maybe that you should "
-                "call fluid.layers.mean to process the current loss."
+                f"the loss must have shape [1], got {list(loss.shape)}: reduce it first, for example with "
+                "fluid.layers.mean"
             )
         self._dtype = loss.dtype
         own = None if isinstance(self._parameter_list, bool) else self._parameter_list
@@ -228,7 +237,7 @@ class Optimizer:
 
     @without_collections()
     def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:
-        """Append clipping, regularisation and the update ops; return the latter, those of rates included."""
+        """Append clipping, regularisation and the update ops; return the update ops, including those of rates."""
         pairs: Any = sorted(params_grads, key=lambda pair: pair[0].name)
         clipped = self._grad_clip(pairs) if self._grad_clip is not None else append_gradient_clip_ops(pairs)
         regularised = append_regularization_ops(clipped, self.regularization)
@@ -241,7 +250,7 @@ class Optimizer:
             return self.apply_gradients(params_grads)
 
     def _create_optimization_pass(self, parameters_and_grads: Sequence[object], *_: object) -> list[Operator]:
-        """Append accumulators and update ops; Fluid before 1.6 gave the loss and the startup program as well."""
+        """Append accumulators and update ops; Fluid before 1.6 also passed the loss and the startup program."""
         return self._append_updates(parameters_and_grads)
 
     def _append_updates(self, params_grads: Sequence[Any]) -> list[Operator]:
@@ -278,12 +287,12 @@ class Optimizer:
             the update ops, and (parameter, gradient) pairs.
         """
         if not isinstance(loss, Variable):
-            raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")
+            raise AssertionError(f"minimize: the loss must be a Variable, got {type(loss).__name__}")
         params_grads = self.backward(loss, startup_program, parameter_list, no_grad_set)
         if not params_grads:
             warnings.warn(
-                f"minimize({loss.name}): no trainable parameter has a gradient, so nothing will be trained; is the "
-                "loss connected to one, and is no variable between them marked stop_gradient?",
+                f"minimize({loss.name}): no trainable parameter has a gradient, so nothing will be trained. "
+                "Does the loss depend on a parameter, and is no variable between them marked stop_gradient?",
                 stacklevel=2,
             )
         if grad_clip is not None:
@@ -291,9 +300,9 @@ class Optimizer:
         return self.apply_optimize(loss, startup_program, params_grads), params_grads
 
     def current_step_lr(self) -> float:
-        """Return the rate of the coming step, for a rate given as a number."""
+        """Return the rate of the next step, for a rate given as a number."""
         if isinstance(self._learning_rate, Variable):
-            raise RuntimeError("the rate is a Variable of the program: fetch it with exe.run")
+            raise RuntimeError("the learning rate is a Variable of the program: fetch it with exe.run")
         return float(self._learning_rate)
 
     def get_opti_var_name_list(self) -> list[str]:
@@ -308,7 +317,7 @@ class Optimizer:
         outputs: dict[str, Any],
         attrs: dict[str, Any] | None = None,
     ) -> Operator:
-        """Append the update op: Param, Grad and LearningRate in, ParamOut out, and what the subclass adds."""
+        """Append the update op: Param, Grad and LearningRate in, ParamOut out, and the subclass's additions."""
         param, grad = pair
         return block.append_op(
             type=self.type,

@@ -101,7 +101,7 @@ class MomentumOptimizer(Optimizer):
 
 
 class DGCMomentumOptimizer(MomentumOptimizer):
-    """Momentum; what was compressed between machines does not travel here.
+    """Momentum, without the compression of traffic between machines.
 
     Fluid: deep gradient compression saves network traffic between trainers. On one machine the update is Momentum's,
     so `rampup_begin_step`, `rampup_step`, `sparsity` and `num_trainers` have no effect; a warning says so once.
@@ -122,7 +122,8 @@ class DGCMomentumOptimizer(MomentumOptimizer):
         name: str | None = None,
     ) -> None:
         warnings.warn(
-            "DGCMomentumOptimizer compresses gradients between machines; on one machine it is Momentum", stacklevel=2
+            "DGCMomentumOptimizer compresses gradients between machines; on one machine it is plain Momentum",
+            stacklevel=2,
         )
         super().__init__(learning_rate, momentum, parameter_list, use_nesterov, regularization, grad_clip, name)
 

@@ -7,45 +7,52 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fluidio.clip import GradientClipBase
-from fluidio.dtypes import VarType
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.optimizer.base import Optimizer, ParamsGrads
+from fluidio.optimizer.small_ops import assign, constant, elementwise, otherwise, when
 from fluidio.program import Operator, Program, Variable, default_startup_program, program_guard
 
 __all__ = ["LookaheadOptimizer", "PipelineOptimizer", "RecomputeOptimizer"]
 
 
 class LookaheadOptimizer:
-    """Every k steps, move slow copies of the parameters by alpha towards the fast ones and go on from there."""
+    """Every k steps, move slow copies of the parameters by alpha towards the fast ones, and continue from there."""
 
     def __init__(self, inner_optimizer: Optimizer, alpha: float = 0.5, k: int = 5) -> None:
         if inner_optimizer is None:
-            raise AssertionError("inner optimizer can not be None")
+            raise AssertionError("LookaheadOptimizer: inner_optimizer must be given, got None")
         if not 0.0 <= alpha <= 1.0:
-            raise AssertionError("alpha should be larger or equal to 0.0, and less or equal than 1.0")
+            raise AssertionError(f"LookaheadOptimizer: alpha must lie in 0 ... 1, got {alpha}")
         if not isinstance(k, int) or k <= 0:
-            raise AssertionError("k should be a positive integer")
+            raise AssertionError(f"LookaheadOptimizer: k must be a whole number above 0, got {k!r}")
         self.inner_optimizer = inner_optimizer
         self.alpha = alpha
         self.k = k
         self.type = "lookahead"
 
     def minimize(self, loss: Variable, startup_program: Program | None = None) -> tuple[list[Operator], ParamsGrads]:
-        """Append the inner optimizer's step and the slow step behind it."""
+        """Append the inner optimizer's step followed by the slow step."""
         result = self.inner_optimizer.minimize(loss, startup_program=startup_program)
         main, startup = loss.block.program, startup_program or default_startup_program()
+        params = main.all_parameters()
         with program_guard(main, startup):
             helper = LayerHelper("lookahead")
-            slow = {p.name: self._slow_copy(p, main, startup) for p in main.all_parameters()}
-            alpha = _constant(helper, "lookahead_alpha", self.alpha, "float32")
-            due = self._due(helper)
-            for fast in main.all_parameters():
-                moved = slow[fast.name] + (fast - slow[fast.name]) * (due * alpha)
-                main.global_block().append_op(type="assign", inputs={"X": [moved]}, outputs={"Out": [slow[fast.name]]})
-                # A product with 0 or 1 keeps every finite value as it is.
-                kept = slow[fast.name] * due + fast * (1.0 - due)
-                main.global_block().append_op(type="assign", inputs={"X": [kept]}, outputs={"Out": [fast]})
+            slow = {p.name: self._slow_copy(p, main, startup) for p in params}
+            period = _state(helper, "lookahead_k", self.k)
+            alpha = _state(helper, "lookahead_alpha", self.alpha, "float32")
+            step = _state(helper, "lookahead_step", 0)
+            helper.append_op(type="increment", inputs={"X": [step]}, outputs={"Out": [step]}, attrs={"step": 1.0})
+            zero, one = constant(0.0), constant(1.0)
+            with when(elementwise("mod", step, period) == zero) as opposite:
+                for fast in params:
+                    towards = elementwise("mul", fast, alpha)
+                    stay = elementwise("mul", slow[fast.name], elementwise("sub", one, alpha))
+                    moved = elementwise("add", towards, stay)
+                    assign(moved, slow[fast.name])
+                    assign(moved, fast)
+            with otherwise(opposite):
+                pass
         return result
 
     @staticmethod
@@ -56,31 +63,15 @@ class LookaheadOptimizer:
         block.append_op(type="assign", inputs={"X": [param.name]}, outputs={"Out": [start]})
         return main.global_block().create_var(name=name, shape=param.shape, dtype=param.dtype, persistable=True)
 
-    def _due(self, helper: LayerHelper) -> Variable:
-        """Return 1.0 in every k-th step and 0.0 in the others."""
-        period = _constant(helper, "lookahead_k", self.k)
-        step = _constant(helper, "lookahead_step", 0)
-        helper.append_op(type="increment", inputs={"X": [step]}, outputs={"Out": [step]}, attrs={"step": 1.0})
-        rest = helper.create_variable_for_type_inference("int32")
-        helper.append_op(
-            type="elementwise_mod", inputs={"X": [step], "Y": [period]}, outputs={"Out": [rest]}, attrs={"axis": -1}
-        )
-        real = helper.create_variable_for_type_inference("float32")
-        attrs = {"in_dtype": VarType.INT32, "out_dtype": VarType.FP32}
-        helper.append_op(type="cast", inputs={"X": [rest]}, outputs={"Out": [real]}, attrs=attrs)
-        due = helper.create_variable_for_type_inference("float32")
-        helper.append_op(type="relu", inputs={"X": [1.0 - real]}, outputs={"Out": [due]})
-        return due
 
-
-def _constant(helper: LayerHelper, name: str, value: float, dtype: str = "int32") -> Variable:
+def _state(helper: LayerHelper, name: str, value: float, dtype: str = "int32") -> Variable:
     variable = helper.create_global_variable(name=name, shape=[1], dtype=dtype, persistable=True, stop_gradient=True)
     helper.set_variable_initializer(variable, Constant(float(value)))
     return variable
 
 
 class RecomputeOptimizer(Optimizer):
-    """Train as the optimizer inside does, with less memory: what lies between checkpoints is computed again.
+    """Train as the inner optimizer does, with less memory: values between checkpoints are recomputed.
 
     As in Fluid, a batch_norm between checkpoints moves its running mean and variance twice in each step.
     """
@@ -127,9 +118,9 @@ class RecomputeOptimizer(Optimizer):
         grad_clip: GradientClipBase | None = None,
     ) -> tuple[list[Operator], ParamsGrads]:
         if not isinstance(loss, Variable):
-            raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")
+            raise AssertionError(f"RecomputeOptimizer.minimize: the loss must be a Variable, got {type(loss).__name__}")
         if self._checkpoints is None:
-            raise AssertionError("You should call _set_checkpoints first")
+            raise AssertionError("RecomputeOptimizer: call _set_checkpoints() before minimize()")
         if grad_clip is not None:
             self._optimizer._grad_clip = grad_clip
         pairs = self.backward(loss, startup_program, parameter_list, no_grad_set)
@@ -137,10 +128,10 @@ class RecomputeOptimizer(Optimizer):
 
 
 class PipelineOptimizer:
-    """Train as the optimizer inside does, in one piece.
+    """Train as the inner optimizer does, without a pipeline.
 
-    Fluid: the program was cut into sections that ran on several devices at once. Here it runs whole on the
-    executor's place; `cut_list` and the rest have no effect, and a warning says so.
+    Fluid: the program was split into sections that ran on several devices at once. Here it runs whole on the
+    executor's place; `cut_list` and the other arguments have no effect, and a warning says so.
     """
 
     def __init__(
@@ -154,7 +145,8 @@ class PipelineOptimizer:
         start_cpu_core_id: int = 0,
     ) -> None:
         warnings.warn(
-            "PipelineOptimizer cuts a program over several devices; here the whole program runs on one", stacklevel=2
+            "PipelineOptimizer spreads a program over several devices; in fluidio the whole program runs on one",
+            stacklevel=2,
         )
         self._optimizer = optimizer
 

@@ -132,7 +132,7 @@ def test_callbacks_are_called_behind_each_gradient_op() -> None:
 
     fluid.backward.append_backward(loss, callbacks=[note])
     # the sum of the two gradients of hidden is an op too
-    assert calls == [("mean_grad", None), ("elementwise_mul_grad", None), ("sum", None), ("mul_grad", "w")]
+    assert calls == [("mean_grad", "w"), ("elementwise_mul_grad", "w"), ("sum", "w"), ("mul_grad", "w")]
     with pytest.raises(TypeError, match="callbacks"):
         fluid.backward.append_backward(loss, callbacks=note)  # type: ignore[arg-type]
 
@@ -157,7 +157,7 @@ def test_no_path_gives_none_or_an_empty_list() -> None:
 
 
 def test_a_loss_that_nothing_produces_is_said() -> None:
-    with pytest.raises(ValueError, match="no op .* produces the loss 'x'"):
+    with pytest.raises(ValueError, match="no op .* the loss 'x'"):
         fluid.backward.append_backward(fluid.layers.data("x", [1], append_batch_size=False))
 
 
@@ -168,5 +168,25 @@ def test_minimize_without_parameters_is_said() -> None:
 
 
 def test_a_loss_of_many_rows_is_refused() -> None:
-    with pytest.raises(AssertionError, match="call fluid.layers.mean"):
+    with pytest.raises(AssertionError, match="fluid.layers.mean"):
         fluid.optimizer.SGD(0.1).minimize(fluid.layers.fc(fluid.layers.data("x", [1]), 2))
+
+
+def test_what_the_cpp_side_adds_has_no_default_attributes() -> None:
+    x = fluid.layers.data("x", [2])
+    hidden = _fc(x, "w")
+    loss = fluid.layers.mean(hidden * hidden)
+    fluid.backward.append_backward(loss)
+    ops = {op.type: op for op in fluid.default_main_program().global_block().ops}
+    assert "op_role_var" in ops["mean"].attr_names
+    assert sorted(ops["mean_grad"].attr_names) == ["op_device", "op_role"]
+    assert "op_role_var" not in ops["sum"].attr_names
+    assert "op_role_var" in ops["mul_grad"].attr_names
+
+
+def test_parts_of_sparse_gradients_are_declared_sparse() -> None:
+    ids = fluid.layers.data("ids", [1], dtype="int64")
+    tables = [fluid.layers.embedding(ids, [10, 4], param_attr="table", is_sparse=True) for _ in range(2)]
+    fluid.backward.append_backward(fluid.layers.mean(tables[0] + tables[1]))
+    parts = [v for v in fluid.default_main_program().list_vars() if v.name.startswith("table@GRAD")]
+    assert {v.type.name for v in parts} == {"SELECTED_ROWS"}

@@ -59,7 +59,7 @@ def test_a_pass_that_fails_leaves_the_gradients_of_the_one_before() -> None:
 def test_a_gradient_has_the_shape_of_its_target() -> None:
     x, loss = net()
     wrong = fluid.layers.fill_constant([2, 2], "float32", 1.0)
-    with pytest.raises(ValueError, match="shapes of target and grad"):
+    with pytest.raises(ValueError, match="same shape"):
         fluid.gradients(loss, x, target_gradients=wrong)
     with pytest.raises(TypeError):
         fluid.gradients(loss, 3)

@@ -83,5 +83,5 @@ def test_a_loss_inside_a_branch_is_not_minimized_outside() -> None:
     x, positive = _start()
     inside: list[Any] = []
     L.cond(positive, lambda: inside.append(L.reduce_mean(L.fc(x, 2))))
-    with pytest.raises(ValueError, match="computed inside a branch or loop.*call minimize inside"):
+    with pytest.raises(ValueError, match="computed inside a branch or a loop.*call minimize inside"):
         fluid.optimizer.SGD(0.1).minimize(inside[0])

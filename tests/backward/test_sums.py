@@ -60,6 +60,8 @@ def test_untrainable_parameters_get_none() -> None:
     hidden = fluid.layers.fc(_input(), size=2, param_attr=frozen, bias_attr=False)
     pairs = fluid.backward.append_backward(fluid.layers.mean(fluid.layers.fc(hidden, size=1, bias_attr=False)))
     assert [parameter.name for parameter, _ in pairs] == ["fc_1.w_0"]
+    # As in Fluid, the gradient itself is there; the executor drops it if nothing reads it.
+    assert fluid.default_main_program().global_block().ops[-1].output("Y@GRAD") == ["frozen@GRAD"]
 
 
 def test_the_parameter_list_chooses() -> None:

@@ -81,13 +81,13 @@ def test_mismatched_shapes_are_found_when_the_op_is_built() -> None:
 
 BAD_FEEDS: list[tuple[Any, type[Exception], str]] = [
     ({"x": [[1.0, 2.0, 3.0]]}, RuntimeError, "'x'"),
-    ({"x": "abc"}, TypeError, "cannot feed str for 'x'"),
+    ({"x": "abc"}, TypeError, "'x' got a value of type str"),
     ({"x": None}, TypeError, "'x'"),
-    ({"x": fluid.LoDTensor()}, ValueError, "'x' holds no data"),
-    ({3: np.ones(3)}, TypeError, "feed names are strings, got 3"),
-    ([{}, {}], AssertionError, "Not compiled with data parallel"),
-    (np.ones(3), TypeError, "feed requires dict"),
-    ("x", TypeError, "feed requires dict"),
+    ({"x": fluid.LoDTensor()}, ValueError, "the LoDTensor for 'x' is empty"),
+    ({3: np.ones(3)}, TypeError, "names must be str, got int 3"),
+    ([{}, {}], AssertionError, "with_data_parallel"),
+    (np.ones(3), TypeError, "feed must be a dict"),
+    ("x", TypeError, "feed must be a dict"),
 ]
 
 
@@ -125,8 +125,8 @@ BAD_OPS: list[tuple[Callable[[Any], object], str]] = [
     (lambda block: block.append_op(type="no_such_op"), 'Operator "no_such_op" has not been registered'),
     (lambda block: block.append_op(type=None), "can not be None"),
     (lambda block: block.append_op(type="mean", inputs={}, outputs={}), "X"),
-    (lambda block: block.var("nothing"), "var nothing not in this block"),
-    (lambda block: block.create_parameter(name="p", shape=[-1, 2], dtype="float32"), "batch-size"),
+    (lambda block: block.var("nothing"), "no variable 'nothing'"),
+    (lambda block: block.create_parameter(name="p", shape=[-1, 2], dtype="float32"), "fixed shape"),
 ]
 
 
@@ -142,9 +142,9 @@ def test_a_feed_of_another_shape_or_dtype_is_refused_in_fluids_words() -> None:
     x = fluid.data("x", [None, 3])
     y = fluid.layers.scale(x, 2.0)
     exe = fluid.Executor(fluid.CPUPlace())
-    with pytest.raises(ValueError, match=r"should have dimensions = 2, shape = \(-1, 3\), but received .* \[2, 4\] on"):
+    with pytest.raises(ValueError, match=r"shape \(-1, 3\), .* has shape \(2, 4\)"):
         exe.run(feed={"x": np.ones((2, 4), "float32")}, fetch_list=[y])
-    with pytest.raises(ValueError, match="must be 'float32', but received 'float64'"):
+    with pytest.raises(ValueError, match="declared as float32, but the array is float64"):
         exe.run(feed={"x": np.ones((2, 3))}, fetch_list=[y])
 
 
@@ -194,8 +194,8 @@ def test_what_was_whole_before_the_failing_op_of_a_layer_stays(exe: fluid.Execut
     ("attrs", "text"),
     [
         ({"axes": 1}, None),  # an attribute of slice
-        ({"axsi": 1}, r"op softmax: unknown attribute 'axsi' is dropped; close to it: axis"),
-        ({"flavour": 1}, r"op softmax: unknown attribute 'flavour' is dropped; it has axis, "),
+        ({"axsi": 1}, r"op softmax has no attribute 'axsi': it is ignored; did you mean axis\?"),
+        ({"flavour": 1}, r"op softmax has no attribute 'flavour': it is ignored; it has axis, "),
     ],
 )
 def test_an_attribute_that_the_op_does_not_have_is_dropped(attrs: dict[str, Any], text: str | None) -> None:
@@ -212,7 +212,7 @@ def test_text_for_a_number_is_told_with_op_variable_and_line() -> None:
     x = fluid.layers.data("x", [4])
     block = fluid.default_main_program().global_block()
     out = block.create_var(name="out", dtype="float32")
-    text = r"op softmax: attribute axis is 'two'; a number was expected"
+    text = r"op softmax: attribute axis must be a number, got 'two'"
     with pytest.raises(fluid.core.EnforceNotMet, match=text) as caught:
         block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs={"axis": "two"})
     assert "X=x [-1, 4] FP32" in str(caught.value) and "test_bad_input.py" in str(caught.value)
@@ -220,7 +220,7 @@ def test_text_for_a_number_is_told_with_op_variable_and_line() -> None:
 
 
 def test_what_is_no_scope_is_refused(exe: fluid.Executor) -> None:
-    with pytest.raises(TypeError, match=r"scope must be a Scope \(fluid.Scope\(\)\) or None, not str 'a'"):
+    with pytest.raises(TypeError, match=r"scope must be a fluid.Scope\(\) or None, got str 'a'"):
         exe.run(fluid.default_startup_program(), scope="a")  # type: ignore[arg-type]
 
 
@@ -228,7 +228,7 @@ def test_fewer_dims_than_declared_are_taken_as_they_are() -> None:
     label = fluid.data("label", [None, 1], "int64")
     ones = fluid.one_hot(label, 3)
     exe = fluid.Executor(fluid.CPUPlace())
-    with pytest.warns(UserWarning, match=r"declared with shape \(-1, 1\) and was fed \[2\]"):
+    with pytest.warns(UserWarning, match=r"declared with shape \(-1, 1\), but the array has shape \[2\]"):
         (value,) = exe.run(feed={"label": np.array([2, 0])}, fetch_list=[ones])
     assert value.tolist() == [[0, 0, 1], [1, 0, 0]]  # the value of 1.8.5
 
@@ -236,5 +236,5 @@ def test_fewer_dims_than_declared_are_taken_as_they_are() -> None:
 @pytest.mark.parametrize("shape", [(5,), (4, 1, 1), (1, 4), ()])
 def test_other_dims_than_declared_are_refused(shape: tuple[int, ...]) -> None:
     x = fluid.data("x", [4, 1])
-    with pytest.raises(ValueError, match=r"should have dimensions = 2, shape = \(4, 1\)"):
+    with pytest.raises(ValueError, match=r"declared with shape \(4, 1\)"):
         fluid.Executor(fluid.CPUPlace()).run(feed={"x": np.ones(shape, "float32")}, fetch_list=[x * 2])

@@ -29,7 +29,7 @@ def test_lists_in_a_fetch_list_count_as_their_items() -> None:
     assert fetch([[y, loss]]) == [-0.1, -0.1]
     assert fetch([updates, loss]) == [-0.3]
     assert fetch([[loss], y.name]) == [-0.5, -0.5]
-    with pytest.raises(TypeError, match="got a tuple"):
+    with pytest.raises(TypeError, match="got tuple"):
         fetch([pairs, loss])
 
 
@@ -39,7 +39,7 @@ def test_a_tuple_is_fed_as_the_array_numpy_makes_of_it() -> None:
         y = fluid.layers.cast(x, "float32")
         exe = fluid.Executor(fluid.CPUPlace())
         assert exe.run(feed={"x": (3, 4)}, fetch_list=[y])[0].tolist() == [3, 4]
-        with pytest.raises(RuntimeError, match="hold LoD information"):
+        with pytest.raises(RuntimeError, match="DataFeeder"):
             exe.run(feed={"x": [3, 4]}, fetch_list=[y])
 
 

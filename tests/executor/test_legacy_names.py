@@ -52,7 +52,7 @@ def test_check_nan_inf_names_the_op_and_the_tensor(
     set_flag({"FLAGS_check_nan_inf": True})
     try:
         exe.run(feed={"x": ONES}, fetch_list=[y])
-        with pytest.raises(EnforceNotMet, match=r"\[op=relu\] \[tensor=relu_0.tmp_0\] find nan or inf: 4 nan"):
+        with pytest.raises(EnforceNotMet, match=r"op relu wrote nan or inf into relu_0.tmp_0: 4 nan"):
             exe.run(feed={"x": np.nan * ONES}, fetch_list=[y])
     finally:
         set_flag({"FLAGS_check_nan_inf": False})
@@ -107,11 +107,11 @@ def test_small_helpers_answer_as_1_8_5() -> None:
     assert not dimension_is_compatible_with([2, 4], [2, 3])
     assert dtype_is_compatible_with("float32", x.dtype)
     assert _as_lodtensor(np.ones((2, 3)), fluid.CPUPlace()).shape() == [2, 3]
-    with pytest.raises(RuntimeError, match="hold LoD information"):
+    with pytest.raises(RuntimeError, match="LoDTensor"):
         _as_lodtensor([1, 2], fluid.CPUPlace())
-    with pytest.raises(AssertionError, match="dtype should be given"):
+    with pytest.raises(AssertionError, match="dtype="):
         _as_lodtensor(1, fluid.CPUPlace())
-    with pytest.raises(ValueError, match=r"received fed shape \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"has shape \(2, 3\)"):
         check_feed_shape_type(x, _as_lodtensor(np.ones((2, 3), "float32"), fluid.CPUPlace()))
 
 

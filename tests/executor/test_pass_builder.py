@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fluidio as fluid
 from fluidio.errors import EnforceNotMet
+from fluidio.executor.pass_builder import get_pass
+from fluidio.program.ir_graph import Graph
 
 
 def names(**fields: Any) -> list[str]:
@@ -60,6 +63,19 @@ def test_ways_to_reduce_print_as_in_fluid() -> None:
 def test_a_strategy_whose_passes_were_made_takes_no_other_values() -> None:
     strategy = fluid.BuildStrategy()
     strategy._finalize_strategy_and_create_passes()
-    with pytest.raises(EnforceNotMet, match="reduce_strategy cannot be set"):
+    with pytest.raises(EnforceNotMet, match="reduce_strategy can no longer be changed"):
         strategy.reduce_strategy = fluid.BuildStrategy.ReduceStrategy.Reduce
     assert strategy.reduce_strategy == fluid.BuildStrategy.ReduceStrategy.AllReduce
+
+
+def test_the_drawing_pass_draws(tmp_path: Path) -> None:
+    fluid.layers.relu(fluid.layers.data("x", [2]))
+    graph = Graph(fluid.default_main_program().desc)
+    drawing = get_pass("graph_viz_pass")
+    with pytest.raises(EnforceNotMet, match="graph_viz_path"):
+        drawing.apply(graph)
+    drawing.set("graph_viz_path", str(tmp_path / "graph.dot"))
+    drawing.apply(graph)
+    assert "relu" in (tmp_path / "graph.dot").read_text()
+    drawing.erase("graph_viz_path")
+    assert not drawing.has("graph_viz_path")

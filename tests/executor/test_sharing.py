@@ -26,7 +26,7 @@ def double() -> tuple[Any, Any]:
 
 def test_two_feed_dicts_need_data_parallel(exe: fluid.Executor) -> None:
     double()
-    with pytest.raises(AssertionError, match="Not compiled with data parallel"):
+    with pytest.raises(AssertionError, match="with_data_parallel"):
         exe.run(feed=[{"x": X}, {"x": X}])
 
 

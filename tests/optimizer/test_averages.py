@@ -120,3 +120,47 @@ def test_accumulators_are_listed_in_the_order_of_their_making() -> None:
         adam.minimize(loss)
         names = adam.get_opti_var_name_list()
     assert names[:4] == [f"fc_0.b_0_{n}_0" for n in ("moment1", "moment2", "beta1_pow_acc", "beta2_pow_acc")]
+
+
+def _types(program: fluid.Program, block: int = 0) -> str:
+    return " ".join(op.type for op in program.block(block).ops)
+
+
+def test_the_programs_of_the_moving_average_have_the_ops_of_1_8_5() -> None:
+    fluid.use_era("1.8")
+    loss = build(bias_attr=False)
+    O.SGD(0.05).minimize(loss)
+    average = O.ExponentialMovingAverage(0.9, thres_steps=fluid.layers.create_global_var([1], 1.0, "float32"))
+    applied = "assign fill_constant greater_than logical_not conditional_block assign"
+    assert _types(average.apply_program) == f"cast elementwise_pow {applied}"
+    assert _types(average.apply_program, 1) == "scale elementwise_div assign"
+    assert _types(average.restore_program) == "assign"
+    scheduled = "scale scale elementwise_div fill_constant less_than logical_not conditional_block conditional_block"
+    assert _types(fluid.default_main_program()).endswith(scheduled)
+
+
+def test_the_programs_of_the_model_average_have_the_ops_of_1_8_5() -> None:
+    loss = build(bias_attr=False)
+    O.SGD(0.05).minimize(loss)
+    average = O.ModelAverage(0.15)
+    assert _types(average.apply_program) == "assign sum sum cast cast elementwise_div"
+    assert [(p.name, kept.name) for p, kept in average.params_grads] == [("fc_0.w_0", "fc_0.w_0.tmp_0")]
+
+
+def test_lookahead_has_the_ops_of_1_8_5() -> None:
+    loss = build(bias_attr=False)
+    O.LookaheadOptimizer(O.SGD(0.05), alpha=0.5, k=3).minimize(loss)
+    main = fluid.default_main_program()
+    asked = "increment fill_constant fill_constant elementwise_mod cast equal logical_not"
+    assert _types(main).endswith(f"sgd {asked} conditional_block conditional_block")
+    moved = "elementwise_mul elementwise_sub elementwise_mul elementwise_add assign assign"
+    assert [_types(main, 1), _types(main, 2)] == [moved, ""]
+
+
+def test_accumulators_carry_the_name_of_their_optimizer() -> None:
+    loss = build(bias_attr=False)
+    adam = O.Adam(0.05, name="mine")
+    adam.minimize(loss)
+    moment = adam._get_accumulator("moment1", fluid.default_main_program().all_parameters()[0])
+    assert moment.name == "fc_0.w_0_mine_moment1_0"
+    assert "mine_moment1" in adam._accumulators

@@ -73,12 +73,12 @@ def test_one_group_has_one_norm() -> None:
         param_attr=fluid.ParamAttr(gradient_clip=C.GradientClipByGlobalNorm(0.3)),
         bias_attr=fluid.ParamAttr(gradient_clip=C.GradientClipByGlobalNorm(0.4)),
     )
-    with pytest.raises(ValueError, match="same group"):
+    with pytest.raises(ValueError, match="one clip group"):
         fluid.optimizer.SGD(0.1).minimize(loss)
 
 
 def test_set_gradient_clip_wants_a_clip() -> None:
-    with pytest.raises(TypeError, match="GradientClipBase"):
+    with pytest.raises(TypeError, match="clip must be a"):
         C.set_gradient_clip(0.5)
 
 

@@ -60,7 +60,7 @@ def test_an_optimizer_appends_returns_and_computes_what_1_8_5_does(
 
 
 def test_ftrl_tells_that_l1_stands_for_both() -> None:
-    with pytest.warns(UserWarning, match="own_l2=True uses l2"):
+    with pytest.warns(UserWarning, match=r"own_l2=True\) uses l2"):
         O.Ftrl(0.1, l1=0.01, l2=0.05)
 
 

@@ -114,7 +114,7 @@ def test_an_unknown_keyword_is_a_type_error() -> None:
 
 def test_a_learning_rate_that_is_no_number_is_refused() -> None:
     rate: Any = "0.1"
-    with pytest.raises(TypeError, match="learning rate should be float or Variable"):
+    with pytest.raises(TypeError, match="learning_rate must be a float or a Variable"):
         O.SGD(rate)
 
 
@@ -159,7 +159,7 @@ def test_regularization_is_part_of_the_fetched_gradient() -> None:
 
 
 def test_dgc_momentum_says_that_it_is_momentum_here() -> None:
-    with pytest.warns(UserWarning, match="on one machine it is Momentum"):
+    with pytest.warns(UserWarning, match="on one machine it is plain Momentum"):
         _, weights = train(lambda loss: O.DGCMomentumOptimizer(0.02, 0.9, 0).minimize(loss))
     _, plain = train(lambda loss: O.Momentum(0.02, 0.9).minimize(loss))
     np.testing.assert_array_equal(weights, plain)
@@ -176,3 +176,13 @@ def test_a_float64_program_keeps_a_float64_rate() -> None:
     x = fluid.layers.data("x", [2], dtype="float64")
     O.SGD(0.1).minimize(fluid.layers.mean(fluid.layers.fc(x, 1)))
     assert fluid.default_main_program().global_block().var("learning_rate_0").dtype == fluid.core.VarType.FP64
+
+
+def test_an_optimizer_computes_no_gradients_of_what_it_does_not_train() -> None:
+    hidden = fluid.layers.fc(
+        fluid.layers.data("x", [4]), 4, param_attr=fluid.ParamAttr(trainable=False), bias_attr=False
+    )
+    loss = fluid.layers.mean(fluid.layers.fc(hidden, 2, bias_attr=False))
+    O.SGD(0.1).minimize(loss)
+    types = [op.type for op in fluid.default_main_program().global_block().ops]
+    assert types == ["mul", "mul", "mean", "fill_constant", "mean_grad", "mul_grad", "sgd"]

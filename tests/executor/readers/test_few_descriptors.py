@@ -61,5 +61,5 @@ def test_a_file_that_was_replaced_is_noticed(paths: list[str]) -> None:
         assert reader.read() is not None
         reader.park()
         os.replace(paths[1], paths[0])
-        with pytest.raises(RecordIOError, match="was replaced while it was read"):
+        with pytest.raises(RecordIOError, match="was replaced while it was being read"):
             reader.read()

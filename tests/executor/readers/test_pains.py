@@ -145,7 +145,7 @@ def test_6_a_reader_built_again_under_its_name_works_and_a_true_clash_names_both
         subject.reader.reset()
     py_reader("both")
     with pytest.raises(
-        fluid.core.EnforceNotMet, match=r"exists already.*subjects\.py:\d+.*and again at .*subjects\.py:"
+        fluid.core.EnforceNotMet, match=r"already has a reader.*subjects\.py:\d+.*the second one, at .*subjects\.py:"
     ):
         py_reader("both")
 
@@ -276,7 +276,7 @@ def test_batches_padded_to_many_lengths_are_told_of_once() -> None:
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
     reader.start()
-    with pytest.warns(UserWarning, match="the data win") as found:
+    with pytest.warns(UserWarning, match="the data takes precedence") as found:
         sums = [int(exe.run(fetch_list=[total])[0]) for _ in range(3)]
     reader.reset()
     assert sums == [28, 32, 36]

@@ -63,7 +63,7 @@ def test_running_before_start_is_an_error_and_not_a_hang(subject: Subject) -> No
 
 
 def test_start_without_a_source_says_what_is_missing(subject: Subject) -> None:
-    with pytest.raises(fluid.core.EnforceNotMet, match="has no source"):
+    with pytest.raises(fluid.core.EnforceNotMet, match="has no data source"):
         subject.reader.start()
 
 
@@ -77,7 +77,7 @@ def test_reset_before_any_start_is_harmless(subject: Subject) -> None:
 def test_start_twice_warns_and_doubles_nothing(subject: Subject) -> None:
     reader = feed(subject, batches(range(5)))
     reader.start()
-    with pytest.warns(UserWarning, match="running already"):
+    with pytest.warns(UserWarning, match="already running"):
         reader.start()
     assert subject.epoch() == list(range(5))
     reader.reset()
@@ -224,7 +224,7 @@ def test_by_data_takes_its_slots_from_variables() -> None:
     reader = layers.create_py_reader_by_data(2, [row, number])
     row, number = layers.read_file(reader)
     assert (row.shape, number.dtype) == ((-1, 4), fluid.core.VarType.INT64)
-    with pytest.raises(TypeError, match="list of variables"):
+    with pytest.raises(TypeError, match="list of Variables"):
         layers.create_py_reader_by_data(2, (row, number))  # type: ignore[arg-type]
 
 
@@ -269,7 +269,7 @@ def test_stats_count_what_went_through(subject: Subject) -> None:
 def test_capacity_must_be_a_positive_number() -> None:
     with pytest.raises(fluid.core.EnforceNotMet, match="capacity"):
         py_reader(capacity=0)
-    with pytest.raises(ValueError, match="Please give value to capacity"):
+    with pytest.raises(ValueError, match="capacity must be given"):
         loader(capacity=0)
 
 
@@ -337,7 +337,7 @@ def test_an_epoch_that_was_read_ahead_runs_until_its_end_is_delivered() -> None:
     queue.start(lambda: pair[:1])
     assert queue.take(deliver=False) is item
     assert queue.take(deliver=False) is None  # who reads ahead has seen the end, the program has not seen the item
-    with pytest.warns(UserWarning, match="running already"):
+    with pytest.warns(UserWarning, match="already running"):
         queue.start(list)
     queue.delivered += 1
     assert queue.take() is None

@@ -20,8 +20,8 @@ layers = fluid.layers
         (None, "yielded NoneType"),
         (7, "yielded int"),
         (np.zeros((2, 4), "float32"), "yielded ndarray"),
-        ((np.zeros((2, 4), "float32"),), "delivers 1 tensors, the program reads 2"),
-        (([[1.0], [1.0, 2.0]], [[1]]), "(unequal lengths|inhomogeneous)"),
+        ((np.zeros((2, 4), "float32"),), "delivers 1 tensors, but the program reads 2"),
+        (([[1.0], [1.0, 2.0]], [[1]]), "(different lengths|inhomogeneous)"),
     ],
 )
 def test_rubbish_from_a_generator_is_an_error_that_says_what_came(item: Any, text: str) -> None:
@@ -43,11 +43,11 @@ def test_a_source_that_is_no_generator_is_an_error() -> None:
 def test_data_variables_are_checked_as_fluid_checked_them() -> None:
     subject = Subject(loader, read=False)
     feed(subject, lambda: iter([(np.zeros((2, 5), "float32"), np.zeros((2, 1), "int64"))])).start()
-    with pytest.raises(fluid.core.EnforceNotMet, match=r"dimensions = 2, shape = \[-1, 4\].*fed shape \[2, 5\]"):
+    with pytest.raises(fluid.core.EnforceNotMet, match=r"shape \[-1, 4\], .* shape \[2, 5\]"):
         subject.step()
     subject.reader.reset()
     feed(subject, lambda: iter([(np.zeros((2, 4)), np.zeros((2, 1), "int64"))])).start()
-    with pytest.raises(fluid.core.EnforceNotMet, match="data type of fed Variable row must be 5"):
+    with pytest.raises(fluid.core.EnforceNotMet, match="row was declared as FP32, but"):
         subject.step()
     subject.reader.reset()
 

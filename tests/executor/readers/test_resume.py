@@ -147,7 +147,7 @@ def test_a_state_of_other_files_is_refused(tmp_path: Path) -> None:
     state = subject.reader.state_dict()
     with fluid.scope_guard(fluid.Scope()):
         other = Subject(lambda: layers.io.open_recordio_file(second, **SLOTS))
-        with pytest.raises(fluid.core.EnforceNotMet, match="for other files"):
+        with pytest.raises(fluid.core.EnforceNotMet, match="to other files"):
             other.reader.load_state_dict(state)
         assert other.epoch() == list(range(10))
 
@@ -185,7 +185,7 @@ def test_a_queue_reader_passes_over_what_was_read_and_says_so() -> None:
     subject.reader.reset()
     other = Subject(loader, read=False)
     other.reader.set_batch_generator(batches(range(10)))
-    with pytest.warns(UserWarning, match="passes over its first 4 batches"):
+    with pytest.warns(UserWarning, match="skips the first 4 batches"):
         other.reader.load_state_dict(state)
     other.reader.start()
     assert other.epoch() == list(range(4, 10))

@@ -118,7 +118,7 @@ class Machine(RuleBasedStateMachine):
     def start(self, fail_at: int | None) -> None:
         failed = self.fail_at is not None and self.running and len(self.seen) == self.fail_at
         if self.running and not self.ended and not failed:
-            with pytest.warns(UserWarning, match="running already"):
+            with pytest.warns(UserWarning, match="already running"):
                 self.subject.reader.start()
             return
         if failed:
