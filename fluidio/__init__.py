@@ -11,8 +11,8 @@ import sys as _sys
 import typing as _typing
 
 if "numpy" not in _sys.modules:
-    # After a product, the threads of the BLAS of NumPy look for the next one for 2**26 cycles (some 30 ms), unless told
-    # otherwise, and keep a core from the threads of kernels and readers.
+    # After a product, the threads of NumPy's BLAS spin by default for 2**26 cycles (some 30 ms), waiting for the next,
+    # and keep a core from the threads of kernels and readers.
     _os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "18")
 
 from fluidio.era import use_era
@@ -263,7 +263,7 @@ _fill_on_demand("fluidio.executor.readers.ops")
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """Find Fluid's names, and our own packages, when they are asked for."""
+    """Find Fluid's names, and fluidio's own packages, on demand."""
     if name.startswith("__"):
         raise AttributeError(f"module 'fluidio' has no attribute {name!r}")
     value = _find_or_stand_in("fluid", name)

@@ -1,4 +1,4 @@
-"""`fluid.AsyncExecutor`: trains on files of slot text; `Executor.train_from_dataset` came after it (1.5)."""
+"""`fluid.AsyncExecutor`: trains on files of slot text; `Executor.train_from_dataset` replaced it in 1.5."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["AsyncExecutor"]
 class AsyncExecutor:
     """Run a program over files, as a `DataFeedDesc` describes them.
 
-    Fluid: each thread trained on files of its own, without waiting for the others; here files are read in order.
+    Fluid: each thread trained on its own files without waiting for the others; here files are read in order.
 
     Example:
         >>> executor = fluid.AsyncExecutor(fluid.CPUPlace())         # doctest: +SKIP
@@ -27,7 +27,7 @@ class AsyncExecutor:
 
     def __init__(self, place: Place | None = None, run_mode: str = "") -> None:
         if place is not None and not isinstance(place, CPUPlace):
-            raise ValueError("AsyncExecutor only supports CPU device")
+            raise ValueError("AsyncExecutor runs on the CPU only: pass fluid.CPUPlace()")
         self._executor = Executor(CPUPlace())
 
     def run(
@@ -51,19 +51,22 @@ class AsyncExecutor:
         if filelist is None:
             raise ValueError("AsyncExecutor.run needs a filelist")
         if not isinstance(thread_num, int):
-            raise TypeError(f"thread_num should be a positive number, got {thread_num!r}")
+            raise TypeError(f"AsyncExecutor.run: thread_num must be a whole number above 0, got {thread_num!r}")
         program = program or default_main_program()
         wanted = [fetch] if isinstance(fetch, Variable) else list(fetch or [])
         for variable in wanted:
             if variable.shape[-1:] != (1,):
-                raise AssertionError(f"{variable.name}: the last dim of a variable to fetch is 1, not {variable.shape}")
+                raise AssertionError(
+                    f"AsyncExecutor.run: the last dim of {variable.name}, a variable to fetch, must be 1; its "
+                    f"shape is {variable.shape}"
+                )
         names = [filelist] if isinstance(filelist, str) else filelist
         dataset = _dataset(data_feed.proto_desc, program, names)
         self._executor.train_from_dataset(program, dataset, fetch_list=wanted if debug else None, print_period=1)
 
 
 def _dataset(desc: Any, program: Program, filelist: Sequence[str]) -> QueueDataset:
-    """Return the files as a dataset; slots that are not used have variables of their own, which nothing reads."""
+    """Return the files as a dataset; unused slots get variables that nothing reads."""
     block, unused = program.global_block(), Program().global_block()
     variables = []
     for slot in desc.multi_slot_desc.slots:

@@ -10,7 +10,7 @@ __all__ = ["WeightedAverage"]
 
 
 class WeightedAverage:
-    """Mean of values with weights; `exe.run`'s results can be added as they are."""
+    """A weighted mean of values; results of `exe.run` can be added directly."""
 
     def __init__(self) -> None:
         self.reset()
@@ -21,11 +21,13 @@ class WeightedAverage:
 
     def add(self, value: object, weight: object) -> None:
         if not isinstance(value, (int, float, np.ndarray, np.generic)):
-            raise ValueError("The 'value' must be a number(int, float) or a numpy ndarray.")
+            raise ValueError(
+                f"WeightedAverage.add: value must be a number or a NumPy array, got {type(value).__name__}"
+            )
         if not isinstance(weight, (int, float, np.generic)) and not (
             isinstance(weight, np.ndarray) and weight.shape == (1,)
         ):
-            raise ValueError("The 'weight' must be a number(int, float).")
+            raise ValueError(f"WeightedAverage.add: weight must be a number, got {type(weight).__name__}")
         product: Any = np.multiply(value, weight)
         if self.numerator is None:
             self.numerator = product
@@ -36,5 +38,5 @@ class WeightedAverage:
 
     def eval(self) -> Any:
         if self.numerator is None or self.denominator is None:
-            raise ValueError("There is no data to be averaged in WeightedAverage.")
+            raise ValueError("WeightedAverage.eval: nothing was added since reset()")
         return self.numerator / self.denominator

@@ -1,4 +1,4 @@
-"""Clip gradients: by value, by norm, by global norm; and the errors that flow through a layer."""
+"""Clip gradients by value, norm or global norm, and the errors that flow back through a layer."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class ErrorClipByValue(BaseErrorClipAttr):
         op = block._insert_op(
             index, type="clip", inputs={"X": [grad]}, outputs={"Out": [grad]}, attrs={"min": self.min, "max": self.max}
         )
+        op.has_defaults = False
         op.attrs["op_role"] = int(OpRole.Backward)
 
 
@@ -63,7 +64,7 @@ def append_error_clip_ops(block: Block) -> None:
 
 
 def error_clip_callback(block: Block, context: Any = None) -> None:
-    """Clip what the last op of a block made, where the variable asks for it; a callback of `append_backward`."""
+    """Clip the outputs of a block's last op that have an `error_clip`; a callback of `append_backward`."""
     for grad in list(block.ops[-1].output_arg_names):
         variable = block._find_var_recursive(grad.removesuffix(GRAD_SUFFIX)) if grad.endswith(GRAD_SUFFIX) else None
         if variable is not None and variable.error_clip is not None:
@@ -75,7 +76,7 @@ class GradientClipBase:
 
     def __init__(self, need_clip: Callable[[Parameter], bool] | None = None) -> None:
         if need_clip is not None and not callable(need_clip):
-            raise TypeError(f"need_clip must be a function of a parameter, got {type(need_clip).__name__}")
+            raise TypeError(f"need_clip must be a function that takes a parameter, got {type(need_clip).__name__}")
         self._need_clip_func = need_clip
         self.partial = False
         self.by_parameter = False  # given by set_gradient_clip rather than to an optimizer
@@ -99,22 +100,22 @@ class GradientClipBase:
         return self._need_clip_func is None or self._need_clip_func(param)
 
     def _clip_one(self, param: Parameter, grad: Variable) -> Variable:
-        raise NotImplementedError(f"{type(self).__name__} does not say how to clip")
+        raise NotImplementedError(f"{type(self).__name__} must define how it clips")
 
     def _group(self) -> Any:
-        """Return what parameters that are clipped together have in common."""
+        """Return the group within which parameters are clipped together."""
         return id(self)
 
 
 class GradientClipByValue(GradientClipBase):
-    """Every element stays within [min, max]; min is -max by default."""
+    """Clip every element to [min, max]; min is -max by default."""
 
     def __init__(
         self, max: float, min: float | None = None, need_clip: Callable[[Parameter], bool] | None = None
     ) -> None:
         super().__init__(need_clip)
         if min is None and max <= 0.0:
-            raise AssertionError(f"max is {max}: it must be positive where min is not given")
+            raise AssertionError(f"max must be above 0 when min is not given, got {max}")
         self.max = float(max)
         self.min = -self.max if min is None else float(min)
 
@@ -127,7 +128,7 @@ class GradientClipByValue(GradientClipBase):
 
 
 class GradientClipByNorm(GradientClipBase):
-    """Each gradient is scaled down to a norm of at most `clip_norm`."""
+    """Scale each gradient down to a norm of at most `clip_norm`."""
 
     def __init__(self, clip_norm: float, need_clip: Callable[[Parameter], bool] | None = None) -> None:
         super().__init__(need_clip)
@@ -142,7 +143,7 @@ class GradientClipByNorm(GradientClipBase):
 
 
 class GradientClipByGlobalNorm(GradientClipBase):
-    """All gradients of a group are scaled by one factor, so that their common norm is at most `clip_norm`."""
+    """Scale all gradients of a group by one factor, so that their global norm is at most `clip_norm`."""
 
     def __init__(
         self,
@@ -217,16 +218,19 @@ def set_gradient_clip(
 ) -> None:
     """Clip the gradients of these parameters (all by default) when `minimize` is called.
 
-    Fluid: 1.8 clips nothing at all where a trained parameter has no clip; `partial=True` clips those that have one.
+    Fluid: 1.8 clips nothing at all if any trained parameter has no clip; `partial=True` clips those that have one.
     """
     unset = clip is None and not era().checks_layer_arguments
     if not unset and not isinstance(clip, GradientClipBase):
-        raise TypeError(f"'clip' should be an instance of GradientClipBase, got {type(clip).__name__}")
+        raise TypeError(
+            "set_gradient_clip: clip must be a GradientClipByValue, GradientClipByNorm or "
+            f"GradientClipByGlobalNorm, got {type(clip).__name__}"
+        )
     program = program or default_main_program()
     for item in param_list or program.all_parameters():
         parameter = program.global_block().var(item) if isinstance(item, str) else item
         if not isinstance(parameter, Parameter):
-            raise TypeError("Every element of param_list should be a Parameter or its name")
+            raise TypeError("set_gradient_clip: each entry of param_list must be a Parameter or the name of one")
         own = copy.copy(clip)
         if own is not None:
             own.partial, own.by_parameter = partial, True
@@ -234,22 +238,23 @@ def set_gradient_clip(
 
 
 def _leaves_all_alone(param_grads: Pairs) -> bool:
-    """Tell, with a warning, whether some parameter has no clip, for which Fluid 1.8 gives up all the others."""
+    """Return whether some parameter has no clip, so that Fluid 1.8 clips none of them; warn if so."""
     clips = [(param.name, param.gradient_clip_attr) for param, grad in param_grads if grad is not None]
     without = [name for name, clip in clips if clip is None]
     asked = [name for name, clip in clips if clip is not None]
     if not asked or not without or any(clip.partial for _, clip in clips if clip is not None):
         return False
     warnings.warn(
-        f"no gradient is clipped: {without[0]} has no clip, and Fluid 1.8 then leaves {asked[0]} alone too; "
-        "set_gradient_clip(clip, param_list, partial=True) clips the parameters that have one",
+        f"no gradient is clipped: the parameter {without[0]} has no clip, and like Fluid 1.8, fluidio then "
+        f"ignores the clip of {asked[0]} as well; set_gradient_clip(clip, param_list, partial=True) clips "
+        "those that have one",
         stacklevel=4,
     )
     return True
 
 
 def append_gradient_clip_ops(param_grads: Pairs) -> ParamsGrads:
-    """Append what the parameters' clip attributes ask for; parameters of one group are clipped together."""
+    """Append the clipping that the parameters' attributes request; parameters of one group are clipped together."""
     if era().clips_all_or_none and _leaves_all_alone(param_grads):
         return list(param_grads)
     groups: dict[Any, tuple[Any, list[int]]] = {}
@@ -260,8 +265,8 @@ def append_gradient_clip_ops(param_grads: Pairs) -> ParamsGrads:
         first, indices = groups.setdefault(clip._group(), (clip, []))
         if getattr(first, "clip_norm", None) != getattr(clip, "clip_norm", None):
             raise ValueError(
-                f"All parameters' 'clip_norm' of a same group should be the same: {first.clip_norm} and "
-                f"{clip.clip_norm} ({param.name})"
+                f"parameters of one clip group must share one clip_norm, but {param.name} has "
+                f"{clip.clip_norm} and an earlier one {first.clip_norm}"
             )
         indices.append(index)
     clipped = list(param_grads)

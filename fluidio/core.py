@@ -31,7 +31,7 @@ from fluidio.program.op_proto import COMMON_ATTRS, all_op_protos
 from fluidio.proto.op_messages import op_messages
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
 
-if TYPE_CHECKING:  # found through the table of names when they are asked for
+if TYPE_CHECKING:  # found through the table of names on demand
     from fluidio.inference import AnalysisConfig as AnalysisConfig
     from fluidio.inference import NativeConfig as NativeConfig
     from fluidio.inference import PaddleBuf as PaddleBuf
@@ -119,7 +119,7 @@ def is_compiled_with_brpc() -> bool:
 
 
 def is_compiled_with_dist() -> bool:
-    """Say yes: programs train on many machines, through MPI or torch.distributed."""
+    """Return True: programs train on many machines, through MPI or torch.distributed."""
     return True
 
 
@@ -140,7 +140,7 @@ _Scope = Scope
 
 
 def __unittest_throw_exception__() -> None:
-    """Raise what Fluid's C++ raises, for tests of error handling."""
+    """Raise the error of Fluid's C++, for tests of error handling."""
     raise EnforceNotMet("This is a test of exception")
 
 
@@ -183,7 +183,7 @@ def size_of_dtype(dtype: VarType) -> int:
 
 
 def from_dlpack(capsule: Any) -> LoDTensor:
-    """Return a tensor over memory that another library offers by DLPack."""
+    """Return a tensor over memory that another library exports through DLPack."""
     offered = capsule if hasattr(capsule, "__dlpack__") else _Offer(capsule)
     return LoDTensor.wrap(np.from_dlpack(offered))
 
@@ -228,7 +228,7 @@ def get_op_attrs_default_value(op_type: bytes | str) -> dict[str, Any]:
 
 
 def has_grad_op_maker(op_type: str) -> bool:
-    """Return whether gradient ops are made for a type; for forward ops the answer is yes where none are needed, too."""
+    """Return whether gradient ops can be made for a type; True also for forward ops that need none."""
     return has_non_empty_grad_op_maker(op_type) or (op_type in all_op_protos() and op_type not in WITHOUT_GRAD_MAKER)
 
 
@@ -239,29 +239,29 @@ def has_non_empty_grad_op_maker(op_type: str) -> bool:
 
 
 def has_infer_inplace(op_type: str) -> bool:
-    """Return whether Fluid's op of the type may write over its input; plans decide that themselves."""
+    """Return whether Fluid's op of the type may overwrite its input; plans decide that themselves."""
     _check_known(op_type)
     return op_type in WRITES_IN_PLACE
 
 
 def _check_known(op_type: str) -> None:
     if op_type not in OP_TABLE and op_type not in all_op_protos() and op_type not in WRITES_IN_PLACE:
-        raise EnforceNotMet(f"Operator {op_type} has not been registered")
+        raise EnforceNotMet(f"there is no op {op_type!r}")
 
 
 is_compile_gpu = is_compiled_with_cuda  # its name up to Fluid 0.11
 
 
 def op_support_gpu(op_type: str) -> bool:
-    """Return whether ops of this type run on a GPU that is there, or have no kernel that would need one."""
+    """Return whether ops of this type run on the available GPU, or have no kernel that would need one."""
     return op_type in WITHOUT_KERNEL or (is_compiled_with_cuda() and op_type in OP_TABLE)
 
 
 def set_feed_variable(scope: Scope, tensor: LoDTensor, name: str, index: int) -> None:
-    """Put a tensor into the list of tensors under `name`, made longer where it is too short."""
+    """Put a tensor into the list of tensors under `name`, extending the list if needed."""
     tensors = scope.var(name).get_lod_tensor_array()
     if index < 0:
-        raise EnforceNotMet(f"set_feed_variable: index {index} of {name!r} is negative")
+        raise EnforceNotMet(f"set_feed_variable: the index of {name!r} must not be negative, got {index}")
     while len(tensors) <= index:
         tensors.append(LoDTensor())
     tensors[index] = tensor
@@ -272,5 +272,5 @@ def get_fetch_variable(scope: Scope, name: str, index: int) -> LoDTensor:
     variable = scope.find_var(name)
     count = 0 if variable is None else len(variable.get_lod_tensor_array())
     if variable is None or not 0 <= index < count:
-        raise EnforceNotMet(f"get_fetch_variable: {name!r} holds {count} tensors, none at {index}")
+        raise EnforceNotMet(f"get_fetch_variable: {name!r} holds {count} tensors and has no index {index}")
     return variable.get_lod_tensor_array()[index]

@@ -13,7 +13,7 @@ __all__ = ["DataFeedDesc"]
 
 _TOKEN = re.compile(r'\s*(?:#[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[{}:]|[^\s{}:"]+)')
 
-_DEEPEST = 16  # braces inside each other; the description of a feed has three
+_DEEPEST = 16  # nested braces; the description of a feed has three levels
 
 Message = list[tuple[str, Any]]
 
@@ -41,23 +41,23 @@ class DataFeedDesc:
         _set(self._fields, "batch_size", str(int(batch_size)), after="name")
 
     def set_dense_slots(self, dense_slots_name: Sequence[str]) -> None:
-        """Make slots dense: they have the same number of values in every record."""
+        """Make slots dense: with the same number of values in every record."""
         for name in dense_slots_name:
             _set(self._slots[name], "is_dense", "true", after="type")
 
     def set_use_slots(self, use_slots_name: Sequence[str]) -> None:
-        """Let slots be used for training."""
+        """Use these slots for training."""
         for name in use_slots_name:
             _set(self._slots[name], "is_used", "true", after="is_dense")
 
     @property
     def proto_desc(self) -> Any:
-        """Return the description as a message of `data_feed_pb2`; changes to it stay there."""
+        """Return the description as a message of `data_feed_pb2`; changes to it are kept."""
         made = data_feed_pb2.DataFeedDesc()
         try:
             _fill(made, self._fields)
         except (AttributeError, TypeError) as error:
-            raise ValueError(f"no description of a feed: {error}") from error
+            raise ValueError(f"not a description of a feed: {error}") from error
         return made
 
     def desc(self) -> str:
@@ -78,12 +78,12 @@ def _fill(message: Any, fields: Message) -> None:
 
 
 def _scalar(text: str) -> str | float | bool:
-    """Return the text, the number or the truth that a value stands for."""
+    """Parse a value: a string, a number or a bool."""
     found = {"true": True, "false": False}.get(text)
     if found is None:
         found = None if text.startswith(("[", "{")) else json.loads(text)
     if not isinstance(found, (str, int, float)):
-        raise ValueError(f"expected a text, a number, true or false, found {text[:40]!r}")
+        raise ValueError(f"expected a text, a number, true or false; found {text[:40]!r}")
     return found
 
 
@@ -93,7 +93,7 @@ def _tokens(text: str) -> Iterator[str]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise ValueError(f"not protobuf text at {text[place : place + 40]!r}")
+            raise ValueError(f"not in protobuf's text format: {text[place : place + 40]!r}")
         yield found.group(1)
         place = found.end()
 
@@ -101,7 +101,7 @@ def _tokens(text: str) -> Iterator[str]:
 def _message(tokens: Iterator[str], source: str, depth: int = 0) -> Message:
     """Read fields until the message ends: {name: value} pairs in order, messages as lists of their own."""
     if depth > _DEEPEST:
-        raise ValueError(f"{source}: more than {_DEEPEST} braces inside each other")
+        raise ValueError(f"{source}: braces are nested more than {_DEEPEST} levels deep")
     fields: Message = []
     for token in tokens:
         if token == "}":
@@ -120,7 +120,7 @@ def _message(tokens: Iterator[str], source: str, depth: int = 0) -> Message:
     else:
         if not depth:
             return fields
-    raise ValueError(f"{source}: its braces do not match")
+    raise ValueError(f"{source}: the braces do not match")
 
 
 def _slots(parts: Message, source: str) -> Iterator[tuple[str, Message]]:
@@ -128,7 +128,7 @@ def _slots(parts: Message, source: str) -> Iterator[tuple[str, Message]]:
     for _, slot in parts:
         names = [value for name, value in slot if name == "name"] if isinstance(slot, list) else []
         if len(names) != 1 or not isinstance(names[0], str):
-            raise ValueError(f"{source}: a slot needs one name")
+            raise ValueError(f"{source}: a slot needs a name, and only one")
         yield str(_scalar(names[0])), slot
 
 

@@ -12,11 +12,11 @@ __all__ = ["data"]
 
 
 def data(name: str, shape: Sequence[int | None], dtype: DTypeLike = "float32", lod_level: int = 0) -> Variable:
-    """Declare a variable to be fed; the shape is taken as it is, None or -1 stand for any size."""
+    """Declare a variable to be fed; the shape is used unchanged, None or -1 stand for any size."""
     if not isinstance(name, (str, bytes)):
-        raise TypeError(f"The name of a data variable must be a str, got {name!r} ({type(name).__name__})")
+        raise TypeError(f"fluid.data and layers.data: name must be a str, got {type(name).__name__} {name!r}")
     if not isinstance(shape, (list, tuple)):
-        raise TypeError(f"The shape of data {name!r} must be a list or tuple, got {shape!r} ({type(shape).__name__})")
+        raise TypeError(f"data {name!r}: shape must be a list or tuple, got {type(shape).__name__} {shape!r}")
     dims = [-1 if d is None else to_dim(d) for d in shape]
     return (
         default_main_program()
@@ -27,6 +27,7 @@ def data(name: str, shape: Sequence[int | None], dtype: DTypeLike = "float32", l
             dtype=dtype,
             stop_gradient=True,
             lod_level=lod_level,
+            persistable=False,
             is_data=True,
             need_check_feed=True,
         )

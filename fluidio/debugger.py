@@ -1,4 +1,4 @@
-"""Look at programs: as text, or as a Graphviz drawing."""
+"""Show programs as text or as a Graphviz drawing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def draw_block_graphviz(block: Block, highlights: Sequence[object] | None = None
     Args:
         highlights: names of variables to draw in red.
 
-    Fluid: the PDF beside the file is left to you: `dot -Tpdf temp.dot -o temp.pdf`.
+    Fluid: it also made a PDF; here you do: `dot -Tpdf temp.dot -o temp.pdf`.
     """
     marked = {str(getattr(name, "name", name)) for name in highlights or ()}
     lines = ["digraph G {", "  rankdir=TB;", '  node [fontname="Helvetica"];']

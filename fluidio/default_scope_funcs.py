@@ -21,16 +21,16 @@ def get_cur_scope() -> Scope:
 
 
 def enter_local_scope() -> None:
-    """Put a new scope inside the current one."""
+    """Enter a new scope inside the current one."""
     current = get_cur_scope()
     _stacks.scopes.append(current.new_scope())
 
 
 def leave_local_scope() -> None:
-    """Leave the innermost scope; its variables are gone."""
+    """Leave the innermost scope and drop its variables."""
     get_cur_scope()
     if len(_stacks.scopes) == 1:
-        raise RuntimeError("leave_local_scope without enter_local_scope")
+        raise RuntimeError("leave_local_scope() was called more often than enter_local_scope()")
     _stacks.scopes.pop()
     get_cur_scope().drop_kids()
 
@@ -41,12 +41,12 @@ def var(name: str) -> ScopeVariable:
 
 
 def find_var(name: str) -> ScopeVariable | None:
-    """Return the variable of the current scope or one around it."""
+    """Return the variable of the current scope or an enclosing one."""
     return get_cur_scope().find_var(name)
 
 
 def scoped_function(func: Callable[[], object]) -> None:
-    """Run a function in a scope of its own."""
+    """Run a function in a new scope."""
     enter_local_scope()
     try:
         func()

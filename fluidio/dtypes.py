@@ -66,7 +66,7 @@ def to_numpy(dtype: DTypeLike) -> np.dtype[Any]:
         try:
             return _NUMPY[dtype]
         except KeyError:
-            raise ValueError(f"{dtype!r} is a kind of variable, not a data type") from None
+            raise ValueError(f"{dtype!r} is a type of variable, not a dtype") from None
     if isinstance(dtype, int):
         return to_numpy(VarType(dtype))
     return np.dtype(dtype)
@@ -78,16 +78,16 @@ def to_vartype(dtype: DTypeLike) -> VarType:
         return dtype
     if isinstance(dtype, int):
         if isinstance(dtype, bool) or dtype not in VarType._value2member_map_:
-            raise TypeError(f"data type {dtype!r} not understood: use 'float32', 'int64', ...")
+            raise TypeError(f"unknown dtype {dtype!r}: use 'float32', 'int64', ...")
         return VarType(dtype)
     return convert_np_dtype_to_dtype_(dtype)
 
 
 def convert_np_dtype_to_dtype_(np_dtype: npt.DTypeLike) -> VarType:
-    """Return the VarType of a NumPy dtype; ValueError for what Fluid could not hold, TypeError for what is none."""
+    """Return the VarType of a NumPy dtype; ValueError for one that Fluid lacks, TypeError for anything but a dtype."""
     try:
         return _VARTYPE[np.dtype(np_dtype).newbyteorder("=")]
     except KeyError:
-        raise ValueError(f"Not supported numpy dtype {np_dtype}") from None
+        raise ValueError(f"Fluid has no dtype for NumPy's {np_dtype}") from None
     except (TypeError, ValueError):
-        raise TypeError(f"data type {np_dtype!r} not understood: use 'float32', 'int64', ...") from None
+        raise TypeError(f"unknown dtype {np_dtype!r}: use 'float32', 'int64', ...") from None

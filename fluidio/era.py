@@ -1,4 +1,4 @@
-"""Where versions of Fluid contradict each other, which one to follow.
+"""Which version of Fluid to follow where versions contradict each other.
 
 Every API of every version exists in every era; the era decides only the few places listed in `ERAS`. What belongs
 to one API follows that API (a DataLoader is always 1.8's). `strict` brings back the original's plain bugs.
@@ -71,9 +71,13 @@ class Era:
     load_checks_shape: bool = False
     """A loaded parameter must have the program's shape (1.8)."""
     checks_layer_arguments: bool = False
-    """Layers check the types and dtypes of their arguments when they are called (1.8)."""
+    """Layers check types and dtypes of their arguments, ops dims and attributes, when a program is built (1.8)."""
     repr_is_text: bool = False
     """repr() of a program and its parts is their whole text; one line elsewhere, where new code is written."""
+    gradients_read_last_values: bool = False
+    """Outside loops, gradients read a variable that is overwritten as it is at last (1.8), not as it was."""
+    empty_fetches_hold_nothing: bool = False
+    """A fetched tensor without numbers is None, or a LoDTensor of dims [0] that keeps its LoD (1.8)."""
     load_combine_ignores_rest: bool = False
     """Bytes behind the last variable of a combined file are ignored (<= 1.2); then they are an error."""
 
@@ -121,6 +125,8 @@ ERAS: dict[str, Era] = {
         clips_all_or_none=True,
         load_checks_shape=True,
         checks_layer_arguments=True,
+        empty_fetches_hold_nothing=True,
+        gradients_read_last_values=True,
         repr_is_text=True,
     ),
 }
@@ -128,7 +134,7 @@ DEFAULT = "1.5"  # the last era with both RecordIO and EOFException
 
 
 def nearest(version: str) -> str:
-    """Return the era that a version belongs to: "1.3" is "1.2"; 1.6 and 1.7 share their ways with "1.8"."""
+    """Return the era of a version: "1.3" belongs to "1.2"; 1.6 and 1.7 behave like "1.8"."""
     try:
         parts = tuple(int(p) for p in version.split(".")[:2])
     except ValueError:
@@ -167,7 +173,7 @@ class use_era:
 
     Args:
         version: "0.12" ... "1.8".
-        strict: bring back what was simply wrong in the original (lost tails, wrong LoD merges).
+        strict: bring back plain bugs of the original (lost tails, wrong LoD merges).
     """
 
     def __init__(self, version: str, *, strict: bool = False) -> None:

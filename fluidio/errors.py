@@ -3,22 +3,22 @@
     FluidioError
     ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
     │   ├── EOFException                 the epoch is over: reset() the reader
-    │   ├── DistributedError             a trainer is gone or does another thing than the others
-    │   │   └── NobodyCame               no other trainer came to the start
-    │   ├── FetchError (ValueError)      fetch_list names what the program or the scope does not have
+    │   ├── DistributedError             a trainer is gone or does something different from the others
+    │   │   └── NobodyCame               no other trainer started
+    │   ├── FetchError (ValueError)      fetch_list names a variable that program or scope lack
     │   ├── OpError                      an op failed: names op, inputs and the line that built it
     │   └── ReaderError (ValueError)     a reader's source failed; its own exception is `__cause__`
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
     │   ├── CutTailError                 the file ends in the middle of a chunk
     │   └── ForeignFileError             the file is something other than RecordIO
-    ├── ConversionError (ValueError)     a row, a template or an earlier conversion is not as it should be
+    ├── ConversionError (ValueError)     a row, a template or an earlier conversion is not valid
     ├── ModelError (ValueError)          a saved model is damaged, foreign, or cannot be exported
     ├── UnsafePickleError (ValueError)   a pickle asks for more than data
     ├── MissingDependencyError (ImportError)  an optional package is needed
-    ├── NotHere (AttributeError, NotImplementedError)  a name that fluidio does not have
-    └── DeviceError (RuntimeError)       a CUDA place was asked for and cannot be had
+    ├── NotHere (AttributeError, NotImplementedError)  a name that fluidio lacks
+    └── DeviceError (RuntimeError)       a CUDA place was requested but is not available
 
-Where Fluid raised a plain ValueError, TypeError or AssertionError, so do we.
+Where Fluid raised a plain ValueError, TypeError or AssertionError, fluidio does too.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class FluidioError(Exception):
 class EnforceNotMet(FluidioError, RuntimeError):
     """A run-time check failed.
 
-    Fluid: scripts of 2018 look at `ex.message`, so it is there.
+    Fluid: scripts of 2018 read `ex.message`, so it exists here.
     """
 
     @property
@@ -68,8 +68,8 @@ class EnforceNotMet(FluidioError, RuntimeError):
 class EOFException(EnforceNotMet):
     """The reader has no next data: the epoch is over.
 
-    Fluid: until 0.14 this was an EnforceNotMet, from 0.15 a class of its own beside it. Here it is a
-    subclass, so that loops of every era end.
+    Fluid: until 0.14 this was an EnforceNotMet, from 0.15 on a separate class. Here it is a subclass, so that
+    loops of every era end.
     """
 
     def __init__(self, detail: str = "", *, reader: str | None = None, epoch: int | None = None) -> None:
@@ -95,7 +95,7 @@ class DistributedError(EnforceNotMet):
 
 
 class NobodyCame(DistributedError):
-    """No other trainer has come to the start of the training."""
+    """No other trainer has joined the start of the training."""
 
 
 class OpError(EnforceNotMet):
@@ -108,7 +108,7 @@ class OpError(EnforceNotMet):
 
 
 class FetchError(EnforceNotMet, ValueError):
-    """`fetch_list` names a variable that the program does not have, or that holds no data."""
+    """`fetch_list` names a variable that the program lacks or that holds no data."""
 
 
 class ReaderError(EnforceNotMet, ValueError):
@@ -199,23 +199,23 @@ class MissingDependencyError(FluidioError, ImportError):
 
 
 class DeviceError(FluidioError, RuntimeError):
-    """A device was asked for that this machine does not have; the text says what to do."""
+    """The requested device is not available on this machine; the text says what to do."""
 
 
 def missing_dependency(package: str, extra: str, purpose: str) -> MissingDependencyError:
-    """Return the error for an absent optional package: what it is for and the pip line that brings it."""
+    """Return the error for a missing optional package: its purpose and the pip command that installs it."""
     return MissingDependencyError(f"{purpose} needs {package}: pip install 'fluidio[{extra}]'", name=package)
 
 
 def not_supported(api: str, instead: str) -> NoReturn:
-    """Raise the NotImplementedError of an API that fluidio does not have, naming the nearest thing that works."""
+    """Raise the NotImplementedError for an API that fluidio lacks, naming the nearest thing that works."""
     raise NotImplementedError(f"{api} is not supported by fluidio: {instead}")
 
 
 class NotHere(FluidioError, AttributeError, NotImplementedError):
-    """A name that fluidio does not have; `.instead` says what to use.
+    """A name that fluidio lacks; `.instead` says what to use.
 
-    Both an AttributeError, so that `hasattr` and `getattr` with a default go on working, and a NotImplementedError.
+    Both an AttributeError, so that `hasattr` and `getattr` with a default keep working, and a NotImplementedError.
     """
 
     def __init__(self, api: str, instead: str | Callable[[], str]) -> None:
@@ -225,7 +225,7 @@ class NotHere(FluidioError, AttributeError, NotImplementedError):
 
     @property
     def instead(self) -> str:
-        """What to use; where it has to be looked for, that is done now, as `hasattr` does not want to know."""
+        """What to use; a search for it happens only now, because `hasattr` does not need it."""
         if not isinstance(self._instead, str):
             self._instead = self._instead()
         return self._instead

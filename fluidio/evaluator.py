@@ -39,7 +39,7 @@ class Evaluator:
         executor.run(program)
 
     def eval(self, executor: object, eval_program: Program | None = None) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not say how to evaluate")
+        raise NotImplementedError(f"{type(self).__name__} must define eval()")
 
     def _create_state(self, suffix: str, dtype: DTypeLike, shape: Sequence[int]) -> Variable:
         name = "_".join([unique_name.generate(self.helper.name), suffix])
@@ -72,7 +72,7 @@ class Accuracy(Evaluator):
     def eval(self, executor: object, eval_program: Program | None = None) -> Any:
         total, correct = (np.asarray(v, "float32") for v in self._values(executor, eval_program))
         if not total.any():
-            raise ValueError("Accuracy.eval: no batch has been seen since reset()")
+            raise ValueError("Accuracy.eval: there was no batch since reset()")
         return correct / total
 
 
@@ -130,7 +130,7 @@ class EditDistance(Evaluator):
     def eval(self, executor: object, eval_program: Program | None = None) -> tuple[Any, Any]:
         total, count, wrong = (np.asarray(v, "float32") for v in self._values(executor, eval_program))
         if not count.any():
-            raise ValueError("EditDistance.eval: no sequence has been seen since reset()")
+            raise ValueError("EditDistance.eval: there was no sequence since reset()")
         return total / count, wrong / count
 
 
@@ -167,7 +167,7 @@ class DetectionMAP(Evaluator):
             self._create_state("accum_false_pos", "float32", [1]),
         ]
         self.has_state = self._create_state("has_state", "int32", [1])
-        self.states.remove(self.has_state)
+        self.states.pop()  # not remove(): == of Variables appends an op
         overall = layers.detection_map(
             input,
             truth,

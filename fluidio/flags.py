@@ -1,6 +1,6 @@
-"""`fluid.set_flags` and `fluid.get_flags`: gflags of the C++ core, kept for scripts that ask.
+"""`fluid.set_flags` and `fluid.get_flags`: gflags of the C++ core, kept for scripts that use them.
 
-`FLAGS_check_nan_inf` has an effect: every op's outputs are checked. The others steered the C++ core.
+`FLAGS_check_nan_inf` has an effect: every op's outputs are checked. The others controlled the C++ core.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class GlobalFlags:
 
     def __getitem__(self, name: str) -> Any:
         if name not in _flags:
-            raise EnforceNotMet(f"Cannot get the value of global flag {name}: there is no such flag")
+            raise EnforceNotMet(f"there is no flag {name}")
         return _from_environment(name, _flags[name])
 
     def __setitem__(self, name: str, value: object) -> None:
         if name not in _PUBLIC:
-            raise EnforceNotMet(f"Cannot set global flag {name}: it is read-only or unknown")
+            raise EnforceNotMet(f"the flag {name} does not exist or is read-only")
         kind = type(_PUBLIC[name])
         if isinstance(value, str) is not (kind is str):
-            raise RuntimeError(f"{name} is a {kind.__name__}; {value!r} was given")
+            raise RuntimeError(f"{name} must be {kind.__name__}, got {value!r}")
         _keep(name, kind(value))
 
     def __contains__(self, name: object) -> bool:
@@ -83,15 +83,15 @@ class GlobalFlags:
 
 
 def set_flags(flags: Mapping[str, object]) -> None:
-    """Set flags. `FLAGS_check_nan_inf` makes every op's outputs be looked through for NaN and infinity.
+    """Set flags. `FLAGS_check_nan_inf` checks every op's outputs for NaN and infinity.
 
-    Fluid: the others steered the C++ core's memory and libraries, which are not here.
+    Fluid: the others controlled the C++ core's memory and libraries, which do not exist here.
     """
     if not isinstance(flags, dict):
-        raise TypeError("flags in set_flags should be a dict")
+        raise TypeError(f"set_flags takes a dict of flags and values, got {type(flags).__name__}")
     for name, value in flags.items():
         if name not in _PUBLIC:
-            raise ValueError(f"Flag {name} cannot set its value through this function.")
+            raise ValueError(f"set_flags cannot set {name}: there is no such flag, or scripts may not change it")
         GlobalFlags()[name] = value
 
 
@@ -106,11 +106,11 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     if isinstance(flags, str):
         flags = [flags]
     if not isinstance(flags, (list, tuple)):
-        raise TypeError("Flags in get_flags should be a list, tuple or string.")
+        raise TypeError(f"get_flags takes a name or a list of names, got {type(flags).__name__}")
     found = {}
     for name in flags:
         if name not in _PUBLIC:
-            raise ValueError(f"Flag {name} cannot get its value through this function.")
+            raise ValueError(f"get_flags cannot read {name}: there is no such flag, or scripts may not read it")
         found[name] = _from_environment(name, _flags[name])
     return found
 
@@ -124,4 +124,4 @@ def _from_environment(name: str, value: Any) -> Any:
     try:
         return type(value)(text)
     except ValueError:
-        raise ValueError(f"{name}={text!r} in the environment should be a {type(value).__name__}") from None
+        raise ValueError(f"{name}={text!r} in the environment: expected {type(value).__name__}") from None

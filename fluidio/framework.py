@@ -1,4 +1,4 @@
-"""`fluid.framework`: programs and the small functions beside them."""
+"""`fluid.framework`: programs and small functions around them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ CONTROL_DEP_VAR_PREFIX = "__control_var"
 def _get_var(name: str, program: Program | None = None) -> Variable:
     """Return a variable of the global block of a program (the default one) by name."""
     if not isinstance(name, str):
-        raise AssertionError(f"a variable's name is a str, got {type(name).__name__}")
+        raise AssertionError(f"_get_var: the name of a variable must be a str, got {type(name).__name__}")
     return (program or default_main_program()).global_block().var(name)
 
 
@@ -98,7 +98,7 @@ def dtype_is_floating(dtype: Any) -> bool:
 
 
 def in_dygraph_mode() -> bool:
-    """Say that programs are static: there is no imperative mode here."""
+    """Return False: there is no imperative mode here."""
     return False
 
 
@@ -110,29 +110,26 @@ _VERSION = re.compile(r"\d+(\.\d+){0,3}")
 
 
 def require_version(min_version: str, max_version: str | None = None) -> None:
-    """Check whether Fluid 1.8.5 is a version that a script asks for; older eras accept every version below 2.0.
+    """Check whether Fluid 1.8.5 is a version that a script accepts; older eras accept every version below 2.0.
 
     Raises:
-        Exception: the script needs another version, Paddle 2.0 above all, whose API is another.
+        Exception: the script needs another version, for example Paddle 2.0, whose API is different.
     """
     for name, value in (("min_version", min_version), ("max_version", max_version)):
         if value is None and name == "max_version":
             continue
         if not isinstance(value, str):
-            raise TypeError(f"The type of '{name}' in require_version must be str, but received {type(value)}.")
+            raise TypeError(f"require_version: {name} must be a str, got {type(value).__name__}")
         if not _VERSION.fullmatch(value):
             raise ValueError(
-                f"The value of '{name}' in require_version must be in format '\\d+(\\.\\d+){{0,3}}', like '1.5.2.0', "
-                f"but received {value}"
+                f"require_version: {name} must be a version of one to four numbers such as '1.5.2.0', got {value!r}"
             )
     if _parts(min_version) > _parts(FLUID_VERSION):
-        raise Exception(
-            f"VersionError: PaddlePaddle version {min_version} or higher is required; fluidio answers to 0.12 - 1.8"
-        )
+        raise Exception(f"the script needs PaddlePaddle {min_version} or later, but fluidio supports 0.12 to 1.8")
     if max_version is not None and era().name == "1.8" and _parts(max_version) < _parts(FLUID_VERSION):
         raise Exception(
-            f"VersionError: PaddlePaddle version in [{min_version}, {max_version}] required, but this follows "
-            f"{FLUID_VERSION}; `--fluid {max_version}` or fluidio.use_era({max_version!r}) follow an older one"
+            f"the script needs PaddlePaddle {min_version} to {max_version}, but fluidio is following "
+            f"{FLUID_VERSION}: run it with `--fluid {max_version}` or call fluidio.use_era({max_version!r})"
         )
 
 
@@ -174,13 +171,13 @@ def load_op_library(lib_filename: str) -> None:
 
 
 class OpProtoHolder:
-    """What Fluid 1.8.5 knows of op types; `OpProtoHolder.instance()` is the one of the process."""
+    """Fluid 1.8.5's descriptions of op types; `OpProtoHolder.instance()` is the process's only one."""
 
     _instance: OpProtoHolder | None = None
 
     def __init__(self) -> None:
         if OpProtoHolder._instance is not None:
-            raise AssertionError("Please use `instance()` to get OpProtoHolder object!")
+            raise AssertionError("there is only one OpProtoHolder: get it with OpProtoHolder.instance()")
         self.op_proto_map = {proto.type: proto for proto in get_all_op_protos()}
 
     @classmethod
@@ -191,11 +188,11 @@ class OpProtoHolder:
 
     def get_op_proto(self, type: str) -> Any:
         if type not in self.op_proto_map:
-            raise ValueError(f'Operator "{type}" has not been registered.')
+            raise ValueError(f"there is no op {type!r}")
         return self.op_proto_map[type]
 
     def update_op_proto(self) -> list[str]:
-        """Return the types that came since the last call: none, as no library of ops can be loaded."""
+        """Return the types added since the last call: none, because no library of ops can be loaded."""
         return []
 
     @staticmethod

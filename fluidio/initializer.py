@@ -39,13 +39,13 @@ __all__ = [
 class Initializer:
     """Base class: `initializer(variable, block)` prepends the op that fills the variable.
 
-    Fluid: the ops stand in reverse order of creation; each owns its random engine, so the order changes nothing.
+    Fluid: the ops are in reverse order of creation; each has its own random engine, so the order does not matter.
     """
 
     is_initializer = True
 
     def __call__(self, var: Variable, block: Block) -> Operator:
-        raise NotImplementedError(f"{type(self).__name__} does not say how to initialise")
+        raise NotImplementedError(f"{type(self).__name__} must define how it initializes")
 
     @staticmethod
     def _compute_fans(var: Variable) -> tuple[int, int]:
@@ -79,7 +79,7 @@ class Initializer:
 
 
 class ConstantInitializer(Initializer):
-    """Every element is `value`."""
+    """Set every element to `value`."""
 
     _float16_name = "constant_init"
 
@@ -97,8 +97,17 @@ class _Random(Initializer):
         self.seed = seed
 
     def _seed(self, block: Block) -> int:
-        # Fluid: the program's seed is read while building; 0 means a seed from the system at each run.
+        # Fluid: the program's seed is read while building; 0 means a seed from the system in each run.
         return self.seed or block.program.random_seed
+
+
+_FLOATS = (VarType.FP16, VarType.FP32, VarType.FP64)
+
+
+def _check_float(var: Variable, op: str) -> None:
+    """Refuse to draw whole numbers, as 1.8 does."""
+    if var.dtype not in _FLOATS and era().checks_layer_arguments:
+        raise TypeError(f"{op}: {var.name} must have dtype float16, float32 or float64, got {var.dtype.name.lower()}")
 
 
 class UniformInitializer(_Random):
@@ -116,14 +125,15 @@ class UniformInitializer(_Random):
         super().__init__(seed)
         _check_given(seed=seed, diag_num=diag_num, diag_step=diag_step, diag_val=diag_val)
         if low is None or high is None or high < low:
-            raise AssertionError(f"Uniform needs low <= high, got {low} and {high}")
+            raise AssertionError(f"Uniform: low ({low}) must not be above high ({high})")
         if (diag_num > 0 or diag_step > 0) and not (diag_num > 0 and diag_step > 0):
-            raise AssertionError(f"Uniform needs diag_num and diag_step above 0, got {diag_num} and {diag_step}")
+            raise AssertionError(f"Uniform: diag_num and diag_step must be above 0, got {diag_num} and {diag_step}")
         self.low = low
         self.high = high
         self._diagonal = {"diag_num": diag_num, "diag_step": diag_step, "diag_val": diag_val} if diag_num else {}
 
     def __call__(self, var: Variable, block: Block) -> Operator:
+        _check_float(var, "uniform_random")
         options = {"min": self.low, "max": self.high, "seed": self._seed(block), **self._diagonal}
         return self._fill("uniform_random", var, block, **options)
 
@@ -138,11 +148,12 @@ class NormalInitializer(_Random):
         self.scale = scale
 
     def __call__(self, var: Variable, block: Block) -> Operator:
+        _check_float(var, "gaussian_random")
         return self._fill("gaussian_random", var, block, mean=self.loc, std=self.scale, seed=self._seed(block))
 
 
 class TruncatedNormalInitializer(_Random):
-    """Normal, cut at two standard deviations."""
+    """Normal, truncated at two standard deviations."""
 
     def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
         super().__init__(seed)
@@ -168,7 +179,7 @@ class _Fans(_Random):
 def _check_given(**given: object) -> None:
     for name, value in given.items():
         if value is None:
-            raise AssertionError(f"{name} must be given, it is None")
+            raise AssertionError(f"{name} must be given, got None")
 
 
 class XavierInitializer(_Fans):
@@ -186,6 +197,7 @@ class XavierInitializer(_Fans):
         self.fan_out = fan_out
 
     def __call__(self, var: Variable, block: Block) -> Operator:
+        _check_float(var, "xavier_init")
         found_in, found_out = self._compute_fans(var)
         fan_in = found_in if self.fan_in is None else self.fan_in
         fan_out = found_out if self.fan_out is None else self.fan_out
@@ -215,18 +227,17 @@ class NumpyArrayInitializer(Initializer):
 
     def __init__(self, value: object) -> None:
         if not isinstance(value, np.ndarray):
-            raise AssertionError(f"NumpyArrayInitializer takes an ndarray, got {type(value).__name__}")
+            raise AssertionError(f"NumpyArrayInitializer takes a NumPy array, got {type(value).__name__}")
         self._value = value
 
     def __call__(self, var: Variable, block: Block) -> Operator:
-        names = {
-            VarType.INT32: "int32_values",
-            VarType.INT64: "int64_values",
-            VarType.BOOL: "bool_values",
+        names: dict[VarType, tuple[str, type[np.generic]]] = {
+            VarType.INT32: ("int32_values", np.int32),
+            VarType.INT64: ("int64_values", np.int64),
+            VarType.BOOL: ("bool_values", np.bool_),
         }
-        name = names.get(var.dtype, "fp32_values")
-        values = self._value.astype(np.float32) if name == "fp32_values" else self._value
-        op = self._fill("assign_value", var, block, **{name: values.reshape(-1).tolist()})
+        name, kept = names.get(var.dtype, ("fp32_values", np.float32))
+        op = self._fill("assign_value", var, block, **{name: self._value.astype(kept).reshape(-1).tolist()})
         op._set_attr("shape", list(self._value.shape))
         return op
 
@@ -239,27 +250,27 @@ class BilinearInitializer(Initializer):
     """The kernel of bilinear up-sampling, for conv2d_transpose weights of shape [C, 1, K, K].
 
     Args:
-        even: make the kernel that was meant, the same in rows and columns.
+        even: make the intended kernel, the same in rows and columns.
 
-    Fluid: under Python 3 the number of a row keeps its fraction and the kernel is skewed. So it is here from era 1.8,
-    with a warning; the eras before are those of Python 2.
+    Fluid: under Python 3 the row number keeps its fraction and the kernel is skewed. The same happens here in era 1.8,
+    with a warning; earlier eras follow Python 2.
     """
 
     def __init__(self, *, even: bool | None = None) -> None:
         self._even = not era().rows_keep_fractions if even is None else even
         if even is None and not self._even:
             warnings.warn(
-                "Bilinear() makes the skewed kernel of Fluid 1.8.5 under Python 3, for the same losses; "
-                "Bilinear(even=True) makes the one that was meant",
+                "Bilinear(): like Fluid 1.8.5 under Python 3, fluidio makes a skewed kernel; "
+                "Bilinear(even=True) makes the intended one",
                 stacklevel=2,
             )
 
     def __call__(self, var: Variable, block: Block) -> Operator:
         shape = var.shape
         if len(shape) != 4:
-            raise ValueError(f"the length of shape must be 4, the parameter {var.name} has {list(shape)}")
+            raise ValueError(f"Bilinear needs a parameter of 4 dims, {var.name} has shape {list(shape)}")
         if shape[2] != shape[3]:
-            raise ValueError("shape[2] must be equal to shape[3].")
+            raise ValueError(f"Bilinear needs a parameter as high as it is wide, {var.name} has shape {list(shape)}")
         size = shape[3]
         factor = math.ceil(size / 2.0)
         centre = (2 * factor - 1 - factor % 2) / (2.0 * factor)
@@ -271,13 +282,13 @@ class BilinearInitializer(Initializer):
         values._float16_name = "bilinear_init"
         op = values(var, block)
         block.ops.remove(op)
-        block.ops.insert(len(block.ops) - (var.dtype == VarType.FP16), op)  # Fluid: this one is appended
+        block.ops.insert(len(block.ops) - (var.dtype == VarType.FP16), op)  # Fluid: this op is appended
         return op
 
 
 @contextlib.contextmanager
 def init_on_cpu() -> Iterator[None]:
-    """Initialise on the CPU inside the block: always so here, values are drawn on the host and uploaded."""
+    """Initialise on the CPU inside the block, as always here: values are drawn on the host and uploaded."""
     yield
 
 

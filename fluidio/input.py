@@ -1,4 +1,4 @@
-"""`fluid.embedding` and `fluid.one_hot`: the forms of 1.6 on, which keep every dim of the ids."""
+"""`fluid.embedding` and `fluid.one_hot`: the forms since 1.6, which keep every dim of the ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def embedding(
     param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
-    """Rows of a learned table [size[0], size[1]]; ids of shape [...] give [..., size[1]].
+    """The rows of a learned table [size[0], size[1]]; ids of shape [...] give [..., size[1]].
 
     Args as for `fluid.layers.embedding`, which takes ids of shape [..., 1].
     """

@@ -1,4 +1,4 @@
-"""LayerHelper: what every layer function does: names, parameters, temporaries, bias and activation."""
+"""LayerHelper: the common work of layer functions: names, parameters, temporaries, bias and activation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FLOATS = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 
 def _checked_name(name: object) -> Any:
     if name is not None and not isinstance(name, str) and era().checks_layer_arguments:
-        raise TypeError(f"a layer's name is a str, got {name!r} ({type(name).__name__})")
+        raise TypeError(f"the name of a layer must be a str, got {type(name).__name__} {name!r}")
     return name
 
 
@@ -62,7 +62,7 @@ class LayerHelper:
             raise
 
     def _forget_unused(self) -> None:
-        """Take back what was made for an op that could not be built: temporaries and parameters without an op."""
+        """Remove variables created for an op that could not be built: temporaries and parameters without an op."""
         used = {
             name
             for block in self.main_program.blocks
@@ -95,7 +95,7 @@ class LayerHelper:
         return self.main_program.global_block().create_var(*args, persistable=persistable, **kwargs)
 
     def create_or_get_global_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Return (variable, is_new) in Fluid 1.8's order of things: the variable if it exists, else a new one."""
+        """Return (variable, is_new), the order of Fluid 1.8: the variable if it exists, else a new one."""
         block = self.main_program.global_block()
         if block.has_var(name):
             return block.var(name), False
@@ -114,7 +114,9 @@ class LayerHelper:
         found = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         for item in found:
             if isinstance(item, np.ndarray) and era().checks_layer_arguments:
-                raise AssertionError(f"layer {self.layer_type}: {input_param_name}: only dygraph takes arrays")
+                raise AssertionError(
+                    f"layer {self.layer_type}: {input_param_name} must be Variables; only dygraph took arrays"
+                )
             if not isinstance(item, Variable):
                 raise TypeError(
                     f"layer {self.layer_type}: {input_param_name} must be Variables, got {type(item).__name__}"
@@ -124,7 +126,7 @@ class LayerHelper:
     def input(self, input_param_name: str = "input") -> Variable:
         inputs = self.multiple_input(input_param_name)
         if len(inputs) != 1:
-            raise ValueError(f"{self.layer_type} layer only takes one input, got {len(inputs)}")
+            raise ValueError(f"layer {self.layer_type} takes one input, got {len(inputs)}")
         return inputs[0]
 
     @property
@@ -139,7 +141,10 @@ class LayerHelper:
         attr = self.param_attr
         attrs = list(attr) if isinstance(attr, list) else [attr]
         if len(attrs) != 1 and len(attrs) != length:
-            raise ValueError(f"parameter number mismatch: {len(attrs)} param_attr for {length} inputs")
+            raise ValueError(
+                f"layer {self.layer_type}: got {len(attrs)} param_attr for {length} inputs; give one for "
+                "each, or one for all"
+            )
         return attrs if len(attrs) == length else [copy.copy(attrs[0]) for _ in range(length)]
 
     def iter_inputs_and_params(self, input_param_name: str = "input") -> Iterator[tuple[Variable, ParamAttr]]:
@@ -149,9 +154,12 @@ class LayerHelper:
     def input_dtype(self, input_param_name: str = "input") -> VarType:
         dtypes = {v.dtype for v in self.multiple_input(input_param_name)}
         if not dtypes:
-            raise ValueError(f"layer {self.name} has no input to take its dtype from")
+            raise ValueError(f"layer {self.name} has no input whose dtype it could take")
         if len(dtypes) > 1:
-            raise ValueError(f"Data Type mismatch: {sorted(d.name for d in dtypes)} in layer {self.name}")
+            raise ValueError(
+                f"layer {self.name}: all inputs must have the same dtype, got "
+                f"{', '.join(sorted(d.name for d in dtypes))}"
+            )
         return dtypes.pop()
 
     # -- parameters ---------------------------------------------------------------------------------------------
@@ -168,18 +176,21 @@ class LayerHelper:
     ) -> Any:
         """Create a parameter in the main program and its initialisation in the startup program.
 
-        None for an attribute of False. A parameter of that name that exists already is shared: it keeps its first
-        initialisation, and the attributes given last (learning rate, trainable, regularizer, ...) hold everywhere.
+        None for an attribute of False. An existing parameter of that name is shared: it keeps its first initialisation,
+        and the attributes given last (learning rate, trainable, regularizer, ...) apply everywhere.
         """
         if attr is False or (isinstance(attr, list) and not attr):
             return None
         attr = copy.copy(ParamAttr._to_attr(attr))
         if not isinstance(attr, ParamAttr):
-            raise AssertionError(f"layer {self.layer_type}: a list of attributes is given for one parameter")
+            raise AssertionError(f"layer {self.layer_type} has one parameter here, but got a list of attributes")
         kind = to_vartype(VarType.FP32 if dtype is None else dtype)
         if attr.initializer is None:
             if default_initializer is None and kind not in _FLOATS:
-                raise TypeError(f"a parameter of dtype {kind.name} needs an initializer: give one in ParamAttr")
+                raise TypeError(
+                    f"a parameter of dtype {kind.name} has no default initializer: pass one in "
+                    "ParamAttr(initializer=...)"
+                )
             attr.initializer = default_initializer or (Constant(0.0) if is_bias else Xavier())
         if attr.name is None:
             attr.name = unique_name.generate(f"{self.name}.{'b' if is_bias else 'w'}")
@@ -215,7 +226,7 @@ class LayerHelper:
     def get_parameter(self, name: str) -> Parameter:
         parameter = self.main_program.global_block().var(name)
         if not isinstance(parameter, Parameter):
-            raise ValueError(f"no Parameter name {name} found")
+            raise ValueError(f"the program has no parameter {name!r}")
         return parameter
 
     # -- bias and activation ------------------------------------------------------------------------------------
@@ -240,7 +251,7 @@ class LayerHelper:
         if act is None:
             return input_var
         if not isinstance(act, (str, dict)):
-            raise TypeError(f"act of {self.layer_type} should be a name or a dict with 'type', got {act!r}")
+            raise TypeError(f"layer {self.layer_type}: act must be a name, or a dict with the key 'type'; got {act!r}")
         attrs: dict[str, Any] = {"type": act} if isinstance(act, str) else dict(act)
         kind = attrs.pop("type")
         if self.kwargs.get("use_cudnn"):
@@ -252,16 +263,18 @@ class LayerHelper:
     def is_instance(self, param_name: str, cls: Any) -> None:
         value = self.kwargs.get(param_name)
         if not isinstance(value, cls):
-            raise TypeError(f"The input {param_name} parameter of method {self.layer_type} must be {cls.__name__}")
+            raise TypeError(f"layer {self.layer_type}: {param_name} must be {cls.__name__}, got {type(value).__name__}")
 
 
 def _check_shared(existing: Parameter, shape: list[int], dtype: VarType) -> None:
-    """Raise unless a parameter that exists already has the shape and dtype that another layer needs."""
+    """Raise unless an existing parameter has the shape and dtype that another layer needs."""
     if list(existing.shape) != shape:
         raise ValueError(
-            f"parameter {existing.name} is shared with shape {list(existing.shape)}, but this layer needs {shape}"
+            f"the parameter {existing.name} already has shape {list(existing.shape)}, but this layer needs "
+            f"{shape}: give one of the two another name"
         )
     if existing.dtype != dtype:
         raise ValueError(
-            f"parameter {existing.name} is shared with dtype {existing.dtype.name}, but this layer needs {dtype.name}"
+            f"the parameter {existing.name} already has dtype {existing.dtype.name}, but this layer needs "
+            f"{dtype.name}: give one of the two another name"
         )

@@ -8,9 +8,9 @@ __all__ = ["get_logger"]
 
 
 def get_logger(name: str, level: int, fmt: str | None = None) -> logging.Logger:
-    """Return a logger that writes to stderr in a form of its own.
+    """Return a logger that writes to stderr in its own format.
 
-    Fluid: every call added one more handler, so that lines came twice; here a logger has one.
+    Fluid: every call added a handler, so lines were repeated; here a logger has one.
     """
     logger = logging.getLogger(name)
     logger.setLevel(level)

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class MetricBase:
-    """Base class: attributes without a leading underscore are the state; `reset` sets them back."""
+    """Base class: attributes without a leading underscore are the state, which `reset` clears."""
 
     def __init__(self, name: str | None = None) -> None:
         self._name = name if name is not None else type(self).__name__
@@ -37,7 +37,7 @@ class MetricBase:
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
     def reset(self) -> None:
-        """Begin again: numbers become 0, arrays zeros, everything else None."""
+        """Start over: numbers become 0, arrays zeros, everything else None."""
         for key, value in self._states().items():
             if isinstance(value, (int, float)):
                 setattr(self, key, type(value)(0))
@@ -51,14 +51,14 @@ class MetricBase:
         return {"name": self._name, "states": copy.deepcopy(self._states())}
 
     def update(self, preds: Any, labels: Any) -> None:
-        raise NotImplementedError(f"Should not use it directly, please extend it: {type(self).__name__}")
+        raise NotImplementedError(f"{type(self).__name__} must define update()")
 
     def eval(self) -> Any:
-        raise NotImplementedError(f"Should not use it directly, please extend it: {type(self).__name__}")
+        raise NotImplementedError(f"{type(self).__name__} must define eval()")
 
 
 class CompositeMetric(MetricBase):
-    """Several metrics that are updated together."""
+    """Several metrics, updated together."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
@@ -66,7 +66,7 @@ class CompositeMetric(MetricBase):
 
     def add_metric(self, metric: MetricBase) -> None:
         if not isinstance(metric, MetricBase):
-            raise ValueError("SubMetric should be inherit from MetricBase.")
+            raise ValueError(f"CompositeMetric.add_metric takes a metric of fluid.metrics, got {type(metric).__name__}")
         self._metrics.append(metric)
 
     def reset(self) -> None:
@@ -83,14 +83,14 @@ class CompositeMetric(MetricBase):
 
 def _binary(preds: object, labels: object) -> tuple[Any, Any]:
     if not isinstance(preds, np.ndarray):
-        raise ValueError("The 'preds' must be a numpy ndarray.")
+        raise ValueError(f"update: preds must be a NumPy array, got {type(preds).__name__}")
     if not isinstance(labels, np.ndarray):
-        raise ValueError("The 'labels' must be a numpy ndarray.")
+        raise ValueError(f"update: labels must be a NumPy array, got {type(labels).__name__}")
     return np.rint(preds).astype(np.int32).reshape(-1), labels.reshape(-1)
 
 
 class Precision(MetricBase):
-    """Share of predicted positives that are positive; predictions are rounded."""
+    """The fraction of predicted positives that are positive; predictions are rounded."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
@@ -108,7 +108,7 @@ class Precision(MetricBase):
 
 
 class Recall(MetricBase):
-    """Share of positives that are predicted; predictions are rounded."""
+    """The fraction of positives that are predicted; predictions are rounded."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
@@ -130,7 +130,7 @@ def _is_number(value: object) -> bool:
 
 
 class Accuracy(MetricBase):
-    """Weighted mean of the accuracies of batches."""
+    """The weighted mean of the accuracies of batches."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
@@ -139,18 +139,18 @@ class Accuracy(MetricBase):
 
     def update(self, value: Any, weight: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if not (_is_number(value) or isinstance(value, np.ndarray)):
-            raise ValueError("The 'value' must be a number(int, float) or a numpy ndarray.")
+            raise ValueError(f"Accuracy.update: value must be a number or a NumPy array, got {type(value).__name__}")
         if not _is_number(weight):
-            raise ValueError("The 'weight' must be a number(int, float).")
+            raise ValueError(f"Accuracy.update: weight must be a number, got {type(weight).__name__}")
         if weight < 0:
-            raise ValueError("The 'weight' can not be negative")
+            raise ValueError(f"Accuracy.update: weight must not be negative, got {weight}")
         self.value += value * weight
         self.weight += weight
 
     def eval(self) -> Any:
         if self.weight == 0:
             raise ValueError(
-                "There is no data in Accuracy Metrics. Please check layers.accuracy output has added to Accuracy."
+                "Accuracy.eval: there was no batch since reset(): pass update() the results of layers.accuracy"
             )
         return self.value / self.weight
 
@@ -172,7 +172,9 @@ class ChunkEvaluator(MetricBase):
         }
         for name, count in counts.items():
             if not (_is_number(count) or isinstance(count, np.ndarray)):
-                raise ValueError(f"The '{name}' must be a number(int) or a numpy ndarray.")
+                raise ValueError(
+                    f"ChunkEvaluator.update: {name} must be a number or a NumPy array, got {type(count).__name__}"
+                )
             setattr(self, name, getattr(self, name) + count)
 
     def eval(self) -> tuple[Any, Any, Any]:
@@ -183,7 +185,7 @@ class ChunkEvaluator(MetricBase):
 
 
 class EditDistance(MetricBase):
-    """Mean edit distance and the share of sequences that are not right, from `layers.edit_distance`."""
+    """The mean edit distance and the fraction of wrong sequences, from `layers.edit_distance`."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
@@ -193,18 +195,18 @@ class EditDistance(MetricBase):
 
     def update(self, distances: Any, seq_num: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if not isinstance(distances, np.ndarray):
-            raise ValueError("The 'distances' must be a numpy ndarray.")
+            raise ValueError(f"EditDistance.update: distances must be a NumPy array, got {type(distances).__name__}")
         if not _is_number(seq_num):
-            raise ValueError("The 'seq_num' must be a number(int, float).")
-        self.seq_num = self.seq_num + seq_num  # an array stays one, and so do the results
+            raise ValueError(f"EditDistance.update: seq_num must be a number, got {type(seq_num).__name__}")
+        self.seq_num = self.seq_num + seq_num  # an array stays an array, and so do the results
         self.instance_error = self.instance_error + (seq_num - int((distances == 0).sum()))
         self.total_distance += float(distances.sum())
 
     def eval(self) -> tuple[Any, Any]:
         if self.seq_num == 0:
             raise ValueError(
-                "There is no data in EditDistance Metric. Please check layers.edit_distance output has been added to "
-                "EditDistance."
+                "EditDistance.eval: there was no sequence since reset(): pass update() the results of "
+                "layers.edit_distance"
             )
         return self.total_distance / self.seq_num, self.instance_error / (self.seq_num * 1.0)
 
@@ -214,23 +216,23 @@ class Auc(MetricBase):
 
     def __init__(self, name: str | None = None, curve: str = "ROC", num_thresholds: int = 4095) -> None:
         super().__init__(name)
-        if curve != "ROC":  # Fluid: the same area, whatever is asked for
-            warn_like_fluid("metrics.Auc", f"the curve is ROC, not {curve}")
+        if curve != "ROC":  # Fluid: always the same curve
+            warn_like_fluid("metrics.Auc", f"the curve is always ROC, although {curve} was asked for")
         self._curve = curve
         self._num_thresholds = num_thresholds
         self._stat_pos = np.zeros(num_thresholds + 1, np.int64)
         self._stat_neg = np.zeros(num_thresholds + 1, np.int64)
 
     def reset(self, *, counts: bool = False) -> None:
-        """Begin again.
+        """Start over.
 
-        Fluid: 1.8 keeps the counts, so that the area goes on over all batches; `counts=True` empties them.
+        Fluid: 1.8 keeps the counts, so that the area covers all earlier batches; `counts=True` clears them.
         """
         if era().auc_reset_keeps_counts and not counts:
             if self._stat_pos.any() or self._stat_neg.any():
                 warn_like_fluid(
                     "metrics.Auc.reset",
-                    "reset() keeps the counts, the area is that of all batches so far; reset(counts=True) empties them",
+                    "reset() keeps the counts, so the area covers all batches so far; reset(counts=True) clears them",
                 )
             return
         self._stat_pos[:] = 0
@@ -239,9 +241,9 @@ class Auc(MetricBase):
     def update(self, preds: Any, labels: Any) -> None:
         """Count a batch: preds [n, 2] with the positive class's probability in column 1, labels 0 or 1."""
         if not isinstance(labels, np.ndarray):
-            raise ValueError("The 'labels' must be a numpy ndarray.")
+            raise ValueError(f"Auc.update: labels must be a NumPy array, got {type(labels).__name__}")
         if not isinstance(preds, np.ndarray):
-            raise ValueError("The 'predictions' must be a numpy ndarray.")
+            raise ValueError(f"Auc.update: preds must be a NumPy array, got {type(preds).__name__}")
         bins = (preds[:, 1] * self._num_thresholds).astype(np.int64)
         if bins.size and not (bins.min() >= 0 and bins.max() <= self._num_thresholds):
             raise ValueError("Auc.update: the probabilities in preds[:, 1] must lie in [0, 1]")

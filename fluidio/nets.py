@@ -79,12 +79,12 @@ def img_conv_group(
     pool_type: str = "max",
     use_cudnn: bool = True,
 ) -> Variable:
-    """Several convolutions, each with batch norm and dropout on request, and one pooling: a block of VGG.
+    """Several convolutions, each optionally with batch norm and dropout, and one pooling: a block of VGG.
 
-    What is not a list holds for every convolution.
+    Arguments that are not lists apply to every convolution.
     """
     if not isinstance(conv_num_filter, (list, tuple)):
-        raise AssertionError(f"conv_num_filter should be a list or tuple, got {conv_num_filter!r}")
+        raise AssertionError(f"img_conv_group: conv_num_filter must be a list or tuple, got {conv_num_filter!r}")
     count = len(conv_num_filter)
     paddings, sizes, attrs = (_each(v, count) for v in (conv_padding, conv_filter_size, param_attr))
     norms, drops = _each(conv_with_batchnorm, count), _each(conv_batchnorm_drop_rate, count)
@@ -113,7 +113,7 @@ def _each(value: object, count: int) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [value] * count
     if len(value) != count:
-        raise AssertionError(f"{len(value)} values for {count} convolutions: {value!r}")
+        raise AssertionError(f"img_conv_group: got {len(value)} values for {count} convolutions: {value!r}")
     return list(value)
 
 
@@ -126,7 +126,7 @@ def sequence_conv_pool(
     pool_type: str = "max",
     bias_attr: AttrLike = None,
 ) -> Variable:
-    """One convolution over sequences and one pooling to a row for each."""
+    """One convolution over sequences, and one pooling of each sequence to a row."""
     convolved = layers.sequence_conv(
         input=input,
         num_filters=num_filters,
@@ -149,7 +149,7 @@ def glu(input: Variable, dim: int = -1) -> Variable:
 def scaled_dot_product_attention(
     queries: Variable, keys: Variable, values: Variable, num_heads: int = 1, dropout_rate: float = 0.0
 ) -> Variable:
-    """softmax(q k' / sqrt(d)) v over the second dim of 3-D tensors, with several heads side by side."""
+    """softmax(q k' / sqrt(d)) v over the second dim of 3-D tensors, optionally with several heads."""
     if era().checks_layer_arguments:
         for name, given in (("queries", queries), ("keys", keys), ("values", values)):
             check_variable_and_dtype(given, name, ["float32", "float64"], "scaled_dot_product_attention")
@@ -170,16 +170,28 @@ def scaled_dot_product_attention(
 
 def _check_attention(queries: Variable, keys: Variable, values: Variable, num_heads: int) -> None:
     if not len(queries.shape) == len(keys.shape) == len(values.shape) == 3:
-        raise ValueError("Inputs queries, keys and values should all be 3-D tensors.")
+        raise ValueError(
+            "scaled_dot_product_attention: queries, keys and values must have 3 dims, got "
+            f"{len(queries.shape)}, {len(keys.shape)} and {len(values.shape)}"
+        )
     if queries.shape[-1] != keys.shape[-1]:
-        raise ValueError("The hidden size of queries and keys should be the same.")
+        raise ValueError(
+            "scaled_dot_product_attention: the last dims of queries and keys must be equal, got "
+            f"{queries.shape[-1]} and {keys.shape[-1]}"
+        )
     if keys.shape[-2] != values.shape[-2]:
-        raise ValueError("The max sequence length in query batch and in key batch should be the same.")
+        raise ValueError(
+            "scaled_dot_product_attention: keys and values must have the same number of steps, got "
+            f"{keys.shape[-2]} and {values.shape[-2]}"
+        )
     if keys.shape[-1] % num_heads:
-        raise ValueError(f"The hidden size of keys ({keys.shape[-1]}) must be divisible by num_heads ({num_heads}).")
+        raise ValueError(
+            f"scaled_dot_product_attention: num_heads ({num_heads}) must divide the last dim of keys ({keys.shape[-1]})"
+        )
     if values.shape[-1] % num_heads:
         raise ValueError(
-            f"The hidden size of values ({values.shape[-1]}) must be divisible by num_heads ({num_heads})."
+            f"scaled_dot_product_attention: num_heads ({num_heads}) must divide the last dim of values "
+            f"({values.shape[-1]})"
         )
 
 

@@ -1,4 +1,4 @@
-"""`fluid.op`: single ops by hand, made from names and run on the variables of a scope."""
+"""`fluid.op`: single ops, created from names and run on the variables of a scope."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _declare(block: Block, name: str, described: tuple[VarType, tuple[int, ...],
 
 @dataclass(frozen=True)
 class OpInfo:
-    """What the factory knows of an op type."""
+    """The factory's description of an op type."""
 
     name: str
     method: Callable[..., object]
@@ -116,12 +116,14 @@ class OperatorFactory:
     def __call__(self, *args: str, **options: Any) -> RunnableOp:
         if "type" in options:
             if args:
-                raise ValueError("Except the argument 'type', all of the other arguments should be keyword arguments.")
+                raise ValueError("Operator: pass inputs, outputs and attributes by name, for example X='x'")
             op_type = options.pop("type")
         elif len(args) == 1:
             op_type = args[0]
         else:
-            raise ValueError("Except the argument 'type', all of the other arguments should be keyword arguments.")
+            raise ValueError(
+                "Operator takes the type of the op, and inputs, outputs and attributes by name, for example X='x'"
+            )
         proto = _proto(op_type)
         slots = {slot.name: slot.duplicable for slot in (*proto.inputs, *proto.outputs)}
         given = {name: _argument(name, options.get(name, []), many) for name, many in slots.items()}
@@ -167,13 +169,13 @@ def _proto(op_type: str) -> OpProto:
     try:
         return all_op_protos()[op_type]
     except KeyError:
-        raise ValueError(f"The operator: {op_type} is not registered.") from None
+        raise ValueError(f"there is no op {op_type!r}") from None
 
 
 def _argument(name: str, given: Any, many: bool) -> list[str]:
     names = [given] if isinstance(given, (str, bytes)) else list(given)
     if len(names) > 1 and not many:
-        raise ValueError(f"Input {name} expects only one input, but {len(names)} are given.")
+        raise ValueError(f"{name} takes one variable, got {len(names)}")
     return [n.decode() if isinstance(n, bytes) else n for n in names]
 
 

@@ -1,4 +1,4 @@
-"""ParamAttr: how a layer's parameter is named, initialised, regularised, clipped and updated."""
+"""ParamAttr: the name, initialisation, regularisation, clipping and updates of a layer's parameter."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class ParamAttr:
     """Attributes of one parameter.
 
     Args:
-        name: its name; generated from the layer's if None.
-        initializer: how it starts; the layer's default if None.
-        learning_rate: factor on the optimizer's rate.
-        regularizer: its own regularisation, instead of the optimizer's.
+        name: its name; derived from the layer's if None.
+        initializer: its initial value; the layer's default if None.
+        learning_rate: a factor of the optimizer's rate.
+        regularizer: its own regularisation, in place of the optimizer's.
         trainable: False keeps it fixed.
         gradient_clip: its own gradient clipping.
         do_model_average: whether ModelAverage includes it.
@@ -34,14 +34,14 @@ class ParamAttr:
         do_model_average: bool = True,
     ) -> None:
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"The name of a ParamAttr must be a str or None, got {name!r} ({type(name).__name__})")
+            raise TypeError(f"ParamAttr: name must be a str or None, got {type(name).__name__} {name!r}")
         if isinstance(gradient_clip, bool):  # Fluid 1.8 has no gradient_clip: do_model_average is the sixth argument
             gradient_clip, do_model_average = None, gradient_clip
         for what, value in (("trainable", trainable), ("do_model_average", do_model_average)):
             if not isinstance(value, bool) and era().checks_layer_arguments:
-                raise TypeError(f"The type of '{what}' in ParamAttr must be bool, but received {type(value)}.")
+                raise TypeError(f"ParamAttr: {what} must be True or False, got {type(value).__name__}")
         if not isinstance(learning_rate, (float, int)):
-            raise TypeError(f"The learning_rate of a ParamAttr must be a number, got {learning_rate!r}")
+            raise TypeError(f"ParamAttr: learning_rate must be a number, got {learning_rate!r}")
         self.name = name
         self.initializer = initializer
         self.learning_rate = learning_rate
@@ -52,7 +52,7 @@ class ParamAttr:
 
     def _set_default_initializer(self, initializer: object) -> None:
         if initializer is None and self.initializer is None:
-            raise ValueError("ParamAttr.initializer is not set")
+            raise ValueError("ParamAttr: there is no initializer yet: pass initializer=")
         if self.initializer is None:
             self.initializer = initializer
 
@@ -70,7 +70,7 @@ class ParamAttr:
 
     @staticmethod
     def _to_attr(arg: object) -> Any:
-        """Return the ParamAttr that a layer argument means: None, a name, an initializer, False, a list of them."""
+        """Convert a layer argument to a ParamAttr: None, a name, an initializer, False, or a list of these."""
         if arg is None or arg is True:
             return ParamAttr()
         if isinstance(arg, (list, tuple)):
@@ -85,7 +85,10 @@ class ParamAttr:
             return ParamAttr(initializer=arg)
         if hasattr(arg, "is_regularizer"):
             return ParamAttr(regularizer=arg)
-        raise TypeError(f"{type(arg).__name__} cast to ParamAttr: use fluid.ParamAttr, a name, an initializer or False")
+        raise TypeError(
+            "param_attr and bias_attr take a fluid.ParamAttr, a name, an initializer or False, got "
+            f"{type(arg).__name__}"
+        )
 
     to_attr = _to_attr
 
@@ -106,7 +109,7 @@ class ParamAttr:
 
 
 class WeightNormParamAttr(ParamAttr):
-    """A parameter given as g v / |v|, the norm taken over all dimensions but `dim`."""
+    """A parameter in the form g v / |v|, with the norm over all dims but `dim`."""
 
     params_with_weight_norm: ClassVar[list[Any]] = []
     """Fluid: the parameters made with this attribute."""

@@ -32,7 +32,7 @@ def use_cpu_for_cuda(on: bool) -> None:
 
 
 def cuda_means_cpu() -> bool:
-    """Return whether CUDA places stand for the CPU in this process."""
+    """Return whether CUDA places mean the CPU in this process."""
     return _cuda_means_cpu
 
 
@@ -73,8 +73,8 @@ class CPUPlace(_PlaceBase):
 class CUDAPlace(_PlaceBase):
     """GPU number `device`.
 
-    The card is looked for when the place is used, not when it is made, so that a script can build its program
-    anywhere; `Executor(CUDAPlace(0))` on a machine without a GPU says what to do.
+    fluidio looks for the card when the place is used, not when it is created, so that a script can build its
+    program anywhere; `Executor(CUDAPlace(0))` on a machine without a GPU says what to do.
     """
 
     _kind = 0
@@ -82,7 +82,10 @@ class CUDAPlace(_PlaceBase):
     def __init__(self, device: int = 0) -> None:
         self.device = operator.index(device)
         if self.device < 0:
-            raise EnforceNotMet(f"Invalid CUDAPlace({device}), must inside [0, {max(get_cuda_device_count(), 1)})")
+            raise EnforceNotMet(
+                f"CUDAPlace({device}): there is no such GPU; the number must lie in 0 ... "
+                f"{max(get_cuda_device_count(), 1) - 1}"
+            )
 
     def get_device_id(self) -> int:
         return self.device
@@ -105,7 +108,7 @@ class Place:
 
     def set_place(self, place: PlaceLike) -> None:
         if isinstance(place, (str, int)):
-            raise TypeError(f"set_place() takes a place, got {place!r}")
+            raise TypeError(f"set_place() takes a place such as fluid.CPUPlace(), got {place!r}")
         self._place = place._place if isinstance(place, Place) else place
 
     def is_cpu_place(self) -> bool:
@@ -125,7 +128,7 @@ class Place:
 
     def gpu_device_id(self) -> int:
         if not isinstance(self._place, CUDAPlace):
-            raise EnforceNotMet(f"the place is {self._place}, not a CUDAPlace")
+            raise EnforceNotMet(f"{self._place} is not a CUDAPlace")
         return self._place.device
 
     def __repr__(self) -> str:
@@ -153,7 +156,7 @@ def unwrap(place: object) -> _PlaceBase:
 def is_compiled_with_cuda() -> bool:
     """Return whether a GPU can be used here: CuPy is installed and sees a device.
 
-    Fluid: the answer was about the build; scripts use it to decide for `CUDAPlace(0)`, so it speaks of this machine.
+    Fluid: the answer was about the build; scripts use it to choose `CUDAPlace(0)`, so here it is about this machine.
     """
     return not _cuda_means_cpu and get_cuda_device_count() > 0
 
@@ -173,18 +176,20 @@ def get_cuda_device_count() -> int:
 
 
 def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
-    """Return `device_count` CPU places; without it the number in CPU_NUM, else 1.
+    """Return `device_count` CPU places; by default the number in CPU_NUM, else 1.
 
-    Fluid: until 1.5 it was the number of cores, so that a program's batches depended on the machine.
+    Fluid: until 1.5 the default was the number of cores, so that a program's batches depended on the machine.
     """
     count = (_numbers("CPU_NUM", "1") or [0])[0] if device_count is None else device_count
     if count < 1:
-        raise ValueError(f"cpu_places needs at least one place, got {count}")
+        raise ValueError(
+            f"cpu_places needs at least one place, got {count} (device_count, or CPU_NUM in the environment)"
+        )
     return [CPUPlace() for _ in range(count)]
 
 
 def _numbers(name: str, default: str) -> list[int]:
-    """Return the whole numbers, separated by commas, in an environment variable."""
+    """Return the comma-separated whole numbers in an environment variable."""
     text = os.environ.get(name) or default
     try:
         return [int(part) for part in text.split(",") if part.strip()]
@@ -195,7 +200,7 @@ def _numbers(name: str, default: str) -> list[int]:
 def cuda_places(device_ids: Sequence[int] | int | None = None) -> list[CUDAPlace] | list[CPUPlace]:
     """Return CUDA places: the ids given, else FLAGS_selected_gpus, else every device.
 
-    Under `--device cpu` each of them is a CPU place.
+    Under `--device cpu` they are CPU places.
     """
     if isinstance(device_ids, int):
         device_ids = [device_ids]
@@ -219,5 +224,5 @@ def _why_no_device() -> str:
 
 
 def cuda_pinned_places(device_count: int | None = None) -> list[CUDAPinnedPlace]:
-    """Return `device_count` pinned places; without it the number in CPU_NUM, else 1."""
+    """Return `device_count` pinned places; by default the number in CPU_NUM, else 1."""
     return [CUDAPinnedPlace() for _ in cpu_places(device_count)]

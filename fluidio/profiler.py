@@ -1,4 +1,4 @@
-"""`fluid.profiler`: a table of the time that each kind of op took, and a Chrome trace of them all."""
+"""`fluid.profiler`: a table of the time taken by each op type, and a Chrome trace of all ops."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ class TracerOption(enum.IntEnum):
 
 
 def enable_profiler(state: ProfilerState) -> None:
-    """`core.enable_profiler`: begin to time the ops."""
+    """`core.enable_profiler`: start timing ops."""
     names = {ProfilerState.kCPU: "CPU", ProfilerState.kCUDA: "GPU", ProfilerState.kAll: "All"}
     start_profiler(names.get(state, ""))
 
 
 def disable_profiler(sorted_key: EventSortingKey, profile_path: str) -> None:
-    """`core.disable_profiler`: end timing, print the table and write a Chrome trace."""
+    """`core.disable_profiler`: stop timing, print the table and write a Chrome trace."""
     stop_profiler(EventSortingKey(sorted_key).name[1:].lower(), profile_path)
 
 
 def is_profiler_enabled() -> bool:
-    """`core.is_profiler_enabled`: tell whether ops are being timed."""
+    """`core.is_profiler_enabled`: return whether ops are being timed."""
     return _timeline.is_recording
 
 
@@ -71,7 +71,7 @@ def set_tracer_option(option: TracerOption) -> None:
 
 
 def start_profiler(state: str, tracer_option: str = "Default") -> None:
-    """Begin to time the ops.
+    """Start timing ops.
 
     Args:
         state: "CPU", "GPU" or "All"; the ops of the executor's place are timed in any case.
@@ -79,24 +79,26 @@ def start_profiler(state: str, tracer_option: str = "Default") -> None:
     """
     global _state
     if state not in _STATES:
-        raise ValueError("The state must be 'CPU' or 'GPU' or 'All'.")
+        raise ValueError(f"profiler: state must be 'CPU', 'GPU' or 'All', got {state!r}")
     if tracer_option not in _OPTIONS:
-        raise ValueError("tracer option must be 'Default', 'OpDetail', 'AllOpDetail'.")
+        raise ValueError(f"profiler: tracer_option must be one of {', '.join(_OPTIONS)}, got {tracer_option!r}")
     _state = state
     _timeline.start()
 
 
 def stop_profiler(sorted_key: str | None = None, profile_path: str = "/tmp/profile") -> None:
-    """End timing, print the table and write a Chrome trace.
+    """Stop timing, print the table and write a Chrome trace.
 
     Args:
         sorted_key: "calls", "total", "max", "min" or "ave", largest first; by first appearance otherwise.
-        profile_path: where the trace goes; open it in chrome://tracing or Perfetto.
+        profile_path: the file for the trace; open it in chrome://tracing or Perfetto.
 
     Fluid: the file held a protobuf for Fluid's own timeline tool; here it is the trace itself.
     """
     if sorted_key not in _KEYS:
-        raise ValueError("The sorted_key must be None or in 'calls', 'total', 'max', 'min' and 'ave'")
+        raise ValueError(
+            f"profiler: sorted_key must be 'calls', 'total', 'max', 'min', 'ave' or None, got {sorted_key!r}"
+        )
     _timeline.stop()
     print(report(_timeline.events, _state, sorted_key))
     folder = os.path.dirname(profile_path)
@@ -108,7 +110,7 @@ def stop_profiler(sorted_key: str | None = None, profile_path: str = "/tmp/profi
 
 
 def reset_profiler() -> None:
-    """Forget what has been timed so far."""
+    """Discard the times measured so far."""
     _timeline.clear()
 
 
@@ -126,12 +128,12 @@ def profiler(
 
 @contextlib.contextmanager
 def cuda_profiler(output_file: str, output_mode: str | None = None, config: object = None) -> Iterator[None]:
-    """Run the block as it is.
+    """Run the block unchanged.
 
     Fluid: this drove NVIDIA's nvprof, which no longer exists; use Nsight, or `profiler("GPU")` here.
     """
     if output_mode not in (None, "kvp", "csv"):
-        raise ValueError("The output mode must be 'kvp' or 'csv'.")
+        raise ValueError(f"cuda_profiler: output_mode must be 'kvp' or 'csv', got {output_mode!r}")
     warnings.warn("cuda_profiler has no effect: use fluid.profiler.profiler('GPU') or NVIDIA Nsight", stacklevel=3)
     yield
 

@@ -1,4 +1,4 @@
-"""`fluid.recordio_writer`: write what a Python reader yields into RecordIO files.
+"""`fluid.recordio_writer`: write the items of a Python reader to RecordIO files.
 
 One record is one item of the reader: one *batch* when the reader came from `paddle.batch`. Write with batch_size=1 to
 choose the batch size when reading.
@@ -60,7 +60,7 @@ class RecordIOWriter:
         """Add a LoDTensor (or an array) to the open record; its data is copied at once."""
         array = getattr(tensor, "array", tensor)
         if array is None:
-            raise EnforceNotMet("append_tensor() got a tensor that holds no data: set() it first")
+            raise EnforceNotMet("append_tensor() got an empty tensor: call its set() first")
         if not isinstance(array, np.ndarray):
             array = array.get() if hasattr(array, "get") else np.asarray(array)
         self._parts += (tensor_prefix(array.dtype, array.shape, getattr(tensor, "levels", ())), raw_data(array))
@@ -76,14 +76,14 @@ class RecordIOWriter:
         """Write the last chunk and close the file.
 
         Raises:
-            EnforceNotMet: tensors were appended and never completed to a record; they are not written.
+            EnforceNotMet: the last tensors were appended without completing a record; they are not written.
         """
         self._writer.close()
         if self._count:
             pending, self._count = self._count, 0
             self._parts.clear()
             raise EnforceNotMet(
-                f"{self._writer.name}: {pending} tensors were appended without complete_append_tensor(); "
+                f"{self._writer.name}: {pending} tensors were appended without complete_append_tensor(), so "
                 "they are not in the file"
             )
 
@@ -92,7 +92,7 @@ class RecordIOWriter:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
-            self._count = 0  # the exception on its way says more
+            self._count = 0  # the current exception says more
         self.close()
 
 
@@ -146,9 +146,9 @@ def _write(writer: RecordIOWriter, items: Iterable[Any], feeder: Any, order: Seq
 def _write_alike(
     writer: RecordIOWriter, items: Iterator[Any], feeder: DataFeeder, order: Sequence[str]
 ) -> tuple[int, Iterator[Any]]:
-    """Write the items that are laid out like the first one, as the feeder would feed them but without its tensors.
+    """Write the items with the layout of the first one, as the feeder would feed them but without its tensors.
 
-    Returns how many these were, and the items that are left.
+    Returns their number, and the remaining items.
     """
     first = list(itertools.islice(items, 1))
     whole = sorted(order) == sorted(feeder.feed_names) and not any(feeder.feed_lod_level)
@@ -173,7 +173,7 @@ def _write_alike(
             if not count % limit:
                 writer._writer.write_block(buffer.take(slots))
         return count, items
-    finally:  # what came before an exception in the reader is good
+    finally:  # items before an exception in the reader are good
         if len(buffer):
             writer._writer.write_block(buffer.take(slots))
 
@@ -194,12 +194,12 @@ def convert_reader_to_recordio_files(
     Returns the number of items written.
 
     Fluid: the original put one item too many into the first file and never wrote the tail; `use_era(...,
-    strict=True)` gives that back. Its guide called the first argument `filename_suffix`, so that name works too.
+    strict=True)` restores that. Its guide called the first argument `filename_suffix`, so that name works too.
     """
     name = os.fspath(filename if filename is not None else filename_suffix or "")
     stem, extension = os.path.splitext(name)
     if extension != ".recordio":
-        raise AssertionError(f"the file name must end in .recordio, got {name!r}")
+        raise AssertionError(f"the name of the file must end with .recordio, got {name!r}")
     if reader_creator is None or feeder is None:
         raise TypeError("convert_reader_to_recordio_files() needs reader_creator and feeder")
     if batch_per_file < 1:
@@ -214,7 +214,7 @@ def convert_reader_to_recordio_files(
 
 
 def _files(items: Iterable[object], size: int) -> Iterator[Iterator[Any]]:
-    """Yield iterators of `size` items each, the last one shorter; each is used up before the next is asked for."""
+    """Yield iterators of `size` items each, the last one shorter; exhaust each before requesting the next."""
     source = iter(items)
     for first in source:
         yield itertools.chain([first], itertools.islice(source, size - 1))

@@ -1,4 +1,4 @@
-"""Open what should be a plain file in a folder that somebody else made."""
+"""Open what should be a plain file in a folder from somebody else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) 
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading; a pipe or a device in its place may never end, and is refused.
+    """Open a file for reading; refuse a pipe or a device, which may never end.
 
     Raises:
         OSError: there is no file of that name, or something other than a file.
@@ -26,4 +26,4 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-    raise OSError(errno.EINVAL, "a pipe or a device, not a file", name)
+    raise OSError(errno.EINVAL, "this is a pipe or a device, not a file", name)

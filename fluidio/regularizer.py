@@ -17,52 +17,56 @@ class WeightDecayRegularizer:
     is_regularizer = True
 
     def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
-        raise NotImplementedError(f"{type(self).__name__} does not say how to decay")
+        raise NotImplementedError(f"{type(self).__name__} must define its decay")
 
 
-class L2DecayRegularizer(WeightDecayRegularizer):
+class _ScaledDecay(WeightDecayRegularizer):
+    """A decay with a coefficient."""
+
+    _name = ""
+
+    def __init__(self, regularization_coeff: float = 0.0) -> None:
+        if regularization_coeff is None:
+            raise AssertionError("regularization_coeff must be a number, got None")
+        self._regularization_coeff = regularization_coeff
+
+    def _times_coefficient(self, source: Variable, result: Variable, block: Block) -> Variable:
+        attrs = {"scale": self._regularization_coeff}
+        block.append_op(type="scale", inputs={"X": [source]}, outputs={"Out": [result]}, attrs=attrs)
+        return result
+
+    def __str__(self) -> str:
+        return f"{self._name}, regularization_coeff={self._regularization_coeff:f}"
+
+
+class L2DecayRegularizer(_ScaledDecay):
     """Adds coeff * parameter to the gradient."""
 
-    def __init__(self, regularization_coeff: float = 0.0) -> None:
-        if regularization_coeff is None:
-            raise AssertionError("regularization_coeff must be a number, it is None")
-        self._regularization_coeff = regularization_coeff
+    _name = "L2Decay"
 
     def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
-        decay = block.create_var(dtype=param.dtype, shape=param.shape, lod_level=param.lod_level)
-        block.append_op(
-            type="scale", inputs={"X": [param]}, outputs={"Out": [decay]}, attrs={"scale": self._regularization_coeff}
-        )
-        return decay
-
-    def __str__(self) -> str:
-        return f"L2Decay, regularization_coeff={self._regularization_coeff:f}"
+        return self._times_coefficient(param, _like(param, block), block)
 
 
-class L1DecayRegularizer(WeightDecayRegularizer):
+class L1DecayRegularizer(_ScaledDecay):
     """Adds coeff * sign(parameter) to the gradient."""
 
-    def __init__(self, regularization_coeff: float = 0.0) -> None:
-        if regularization_coeff is None:
-            raise AssertionError("regularization_coeff must be a number, it is None")
-        self._regularization_coeff = regularization_coeff
+    _name = "L1Decay"
 
     def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
-        decay = block.create_var(dtype=param.dtype, shape=param.shape, lod_level=param.lod_level)
-        block.append_op(type="sign", inputs={"X": [param]}, outputs={"Out": [decay]})
-        block.append_op(
-            type="scale", inputs={"X": [decay]}, outputs={"Out": [decay]}, attrs={"scale": self._regularization_coeff}
-        )
-        return decay
+        sign = _like(param, block)
+        block.append_op(type="sign", inputs={"X": [param]}, outputs={"Out": [sign]})
+        return self._times_coefficient(sign, sign, block)
 
-    def __str__(self) -> str:
-        return f"L1Decay, regularization_coeff={self._regularization_coeff:f}"
+
+def _like(param: Parameter, block: Block) -> Variable:
+    return block.create_var(**{name: getattr(param, name) for name in ("dtype", "shape", "lod_level")})
 
 
 def append_regularization_ops(
     parameters_and_grads: Sequence[tuple[Parameter, Variable | None]], regularization: Any = None
 ) -> list[tuple[Parameter, Variable | None]]:
-    """Add each parameter's own decay, or `regularization` where it has none, to its gradient."""
+    """Add each parameter's own decay, or else `regularization`, to its gradient."""
     with name_scope("regularization"):
         return [(param, _decayed(param, grad, regularization)) for param, grad in parameters_and_grads]
 
@@ -74,7 +78,7 @@ def _decayed(param: Parameter, grad: Variable | None, regularization: Any) -> Va
     block = grad.block
     with block.program._optimized_guard([param, grad]):
         decay = regularizer(param, grad, block)
-        total = grad  # Fluid: what is fetched as w@GRAD includes the decay
+        total = grad  # Fluid: a fetched w@GRAD includes the decay
         if grad.type is VarType.SELECTED_ROWS:
             total = block.create_var(name=f"{grad.name}@NEWGRAD@", dtype=param.dtype, shape=param.shape)
         block.append_op(type="sum", inputs={"X": [grad, decay]}, outputs={"Out": [total]})

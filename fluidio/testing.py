@@ -14,7 +14,7 @@ __all__ = ["fresh"]
 
 @contextlib.contextmanager
 def fresh() -> Iterator[tuple[Program, Program]]:
-    """Give the block empty default programs, a new scope and names that count from 0; restore all at its end.
+    """Use empty default programs, a new scope and names that count from 0 inside the block; restore all at its end.
 
     Example:
         >>> with fresh() as (main, startup):

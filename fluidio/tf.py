@@ -50,10 +50,10 @@ def records(
         paths: a path, glob or URL of tensor records, or a list of them.
         shuffle: True, or the number of records in a window, as in `recordio.iter_batches`; each pass has its own order.
         part: (i, n) reads part i of n.
-        named: yield dicts with the names that a manifest tells; strings are tensors of tf.string.
+        named: yield dicts with the names from a manifest; strings are tensors of tf.string.
         epoch: the number of the first pass, which its order depends on.
-        state: the first pass goes on from here: what `recordio.iter_batches(...).state_after(batches)` returns for the
-            same arguments, or a list of these for all parts of a job, whose number may be another one now.
+        state: the first pass resumes here: the result of `recordio.iter_batches(...).state_after(batches)` for the same
+            arguments, or a list of these for all parts of a job, whose number may have changed.
 
     Example:
         >>> state = recordio.iter_batches("train-*", 128, shuffle=True, epoch=3).state_after(500)    # doctest: +SKIP
@@ -89,7 +89,7 @@ def records(
 
 
 def _begin(state: Any, epoch: int) -> tuple[Any, int]:
-    """Return what the first pass goes on from, and its number."""
+    """Return the state from which the first pass resumes, and its number."""
     if state is None:
         return None, epoch
     states = [state] if isinstance(state, Mapping) else list(state)
@@ -128,7 +128,7 @@ def _value(item: object, slot: Field | None) -> Any:
 
 
 def raw_records(paths: object) -> Any:
-    """Return a Dataset of the records as strings of bytes, of any dialect: what pyrecordio's data set gave."""
+    """Return a Dataset of the records of any dialect as byte strings, like pyrecordio's."""
     from fluidio.recordio import File
 
     files = expand(paths)

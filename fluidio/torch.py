@@ -43,8 +43,8 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
 
     Args:
         paths: a path, glob or URL, or a list of them.
-        squeeze: leave the first dim out where a record has one row, so that the loader's own batching stacks rows.
-        named: give dicts with the names that a manifest tells, strings as str or bytes.
+        squeeze: drop the first dim of records with one row, so that the loader's own batching stacks rows.
+        named: return dicts with the names from a manifest, strings as str or bytes.
     """
 
     def __init__(self, paths: object, *, squeeze: bool = True, named: bool = False) -> None:
@@ -62,7 +62,7 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
-            raise IndexError(f"record {index} of {len(self)}")
+            raise IndexError(f"the data set has {len(self)} records and no record {index}")
         number = bisect.bisect_right(self._ends, index)
         before = self._ends[number - 1] if number else 0
         file = self._files.get(number)
@@ -81,7 +81,7 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
 
     def _named(self, value: object) -> Any:
         if isinstance(value, list):
-            return value[0] if len(value) == 1 else value  # a record has one string, or one list of them
+            return value[0] if len(value) == 1 else value  # a record has one string, or one list of strings
         return self._tensor(value[0], True) if isinstance(value, tuple) else self._tensor(value, False)
 
     def _tensor(self, array: Any, sequence: bool) -> Any:
@@ -90,7 +90,7 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
         return torch.from_numpy(np.ascontiguousarray(array))
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Return several records: what a DataLoader asks for to make a batch."""
+        """Return several records, as a DataLoader requests them for a batch."""
         return [self[index] for index in indices]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -107,16 +107,16 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
     """An iterable data set of whole batches; use it with `DataLoader(..., batch_size=None)`.
 
     Every worker of the DataLoader, in every rank, reads its own part; together they read everything once. Each pass has
-    an order of its own: passes are counted, in worker processes too, and `set_epoch` sets the count.
+    its own order: passes are counted, in worker processes too, and `set_epoch` sets the count.
 
     Args:
         paths: a path, glob or URL, or a list of them.
         batch_size: records in a batch.
         shuffle: True, or the number of records in a window, as in `recordio.iter_batches`.
         seed: decides the order, together with the number of the pass.
-        drop_last: leave out a last batch (of each worker) that is not full.
-        rank, world_size: part of a distributed job; torch.distributed is asked where they are not given.
-        named: yield dicts with the names that a manifest tells, strings as lists of str or bytes.
+        drop_last: drop a last batch (of each worker) that is not full.
+        rank, world_size: part of a distributed job; by default torch.distributed's.
+        named: yield dicts with the names from a manifest, strings as lists of str or bytes.
         workers: the `num_workers` of the DataLoader, for `len` and `state_after`.
     """
 
@@ -135,7 +135,10 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
     ) -> None:
         super().__init__()
         if (rank is None) != (world_size is None) or (rank is not None and not 0 <= rank < (world_size or 0)):
-            raise ValueError(f"rank {rank} of world_size {world_size}: give both or neither, rank below world_size")
+            raise ValueError(
+                f"pass rank and world_size together, with rank below world_size; got rank {rank} and "
+                f"world_size {world_size}"
+            )
         self._paths = expand(paths)
         self._batch_size, self._shuffle, self._seed, self._drop_last = batch_size, shuffle, seed, drop_last
         self._names = names_of(self._paths) if named else None
@@ -144,11 +147,11 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._sender: tuple[int, int] | None = None
         self._current: Batches | None = None
         self._saved: list[dict[str, Any]] | None = None
-        self._saved_count = 0  # the pass that it is for
+        self._saved_count = 0  # the pass it is for
         self._passes = torch.zeros(1 + _PARTS, dtype=torch.int64).share_memory_()  # persistent workers see changes
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of the next pass; the ones after it follow."""
+        """Choose the order of the next pass; later ones follow it."""
         self._passes[1:] = 0
         self._passes[0] = epoch
 
@@ -165,7 +168,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         return rank * worker.num_workers + worker.id, world * worker.num_workers
 
     def _next_epoch(self, part: int) -> int:
-        """Return the number of this pass and count it; parts count for themselves, all of them alike."""
+        """Return the number of this pass and count it; each part counts separately, with the same result."""
         cell = 1 + part % _PARTS
         count = int(self._passes[cell])
         self._passes[cell] = count + 1
@@ -174,26 +177,26 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
     def __len__(self) -> int:
         """Return how many batches this rank has in a pass; a worker counts its own.
 
-        How records are cut into batches depends on the number of workers: give `workers=` the `num_workers` of the
-        DataLoader.
+        How records are divided into batches depends on the number of workers: set `workers=` to the DataLoader's
+        `num_workers`.
         """
         places = self._places() if get_worker_info() is None else [self._part()]
         return sum(self._batches(0, place).total for place in places)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where this pass is, in the process that reads: `StatefulDataLoader` of torchdata asks its workers."""
+        """Return the position in this pass, in the process that reads; torchdata's `StatefulDataLoader` calls it."""
         if self._current is not None:
             return self._current.state_dict()
         if get_worker_info() is None and int(self._passes[1:].sum()):
             raise RuntimeError(
-                "worker processes read this data set and know where they are: use state_after(batches), or "
-                "StatefulDataLoader of torchdata"
+                "this data set is read by worker processes, which alone know their positions: use "
+                "state_after(batches), or StatefulDataLoader of torchdata"
             )
         part, parts = self._part()
         return self._batches(int(self._passes[0]) + int(self._passes[1 + part % _PARTS]), (part, parts)).state_dict()
 
     def state_after(self, batches: int) -> list[dict[str, Any]]:
-        """Return the states of this rank's workers when a DataLoader has given `batches` batches of the current pass.
+        """Return the states of this rank's workers after a DataLoader has delivered `batches` batches of this pass.
 
         Workers read ahead, so the loop has to count. Add up the lists of all ranks before `load_state_dict`.
         """
@@ -202,7 +205,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         return [each.state_after(taken) for each, taken in zip(found, _in_turn(batches, left))]
 
     def _at(self, place: tuple[int, int]) -> Batches:
-        """Return the batches of a part as the current pass began with them."""
+        """Return the batches of a part from the start of the current pass."""
         begun = int(self._passes[1 + place[0] % _PARTS])
         batches = self._batches(int(self._passes[0]) + max(0, begun - 1), place)
         if self._saved is not None and begun - 1 <= self._saved_count:
@@ -216,15 +219,15 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         return [(rank * workers + number, world * workers) for number in range(workers)]
 
     def load_state_dict(self, state: object) -> None:
-        """Let the next pass go on behind the last batch of a saved one, in its order.
+        """Let the next pass resume after the last batch of a saved one, in its order.
 
         Args:
-            state: of this process or worker; or a list with the states of all workers of all ranks, or what
-                `StatefulDataLoader.state_dict()` returns: these may be read by another number of workers and ranks.
+            state: of this process or worker; or a list with the states of all workers of all ranks, or the result of
+                `StatefulDataLoader.state_dict()`: these may be read by a different number of workers and ranks.
         """
         states = _states(state)
         if not states:
-            raise ValueError("found no state of a data set in what was given")
+            raise ValueError("the argument contains no state of a data set")
         epoch = int(states[0]["epoch"])
         worker = get_worker_info()
         if worker is None and all(each.get("ended") for each in states):
@@ -243,7 +246,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         part, parts = self._part()
         saved = self._saved
         if saved is not None and int(self._passes[1 + part % _PARTS]) != self._saved_count:
-            saved = self._saved = None  # it was for the pass before
+            saved = self._saved = None  # it was for the previous pass
         batches = self._current = self._batches(self._next_epoch(part), (part, parts))
         if saved is not None:
             batches.load_state_dict(_own(saved, (part, parts)))
@@ -271,7 +274,7 @@ _PARTS = 4095
 
 
 def _in_turn(batches: int, counts: list[int]) -> list[int]:
-    """Return how many batches workers gave: one each in turn, without those that have no more."""
+    """Return how many batches each worker delivered: one each in turn, skipping workers that have ended."""
     taken = [0] * len(counts)
     while batches > 0 and taken != counts:
         for number, count in enumerate(counts):
@@ -282,12 +285,12 @@ def _in_turn(batches: int, counts: list[int]) -> list[int]:
 
 
 def _own(states: list[dict[str, Any]], place: tuple[int, int]) -> Any:
-    """Return the state of a part if it is there, else all of them, to be shared."""
+    """Return the state of a part if it is present, else all states, to be shared out."""
     return next((each for each in states if each.get("part") == list(place)), states)
 
 
 def _states(state: Any) -> list[dict[str, Any]]:
-    """Return the states of workers in what a loader or a data set returned."""
+    """Return the workers' states in the result of a loader or a data set."""
     if not isinstance(state, Mapping):
         return [dict(each) for each in state]
     if "_snapshot" not in state:

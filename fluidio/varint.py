@@ -1,4 +1,4 @@
-"""Varints of protobuf: numbers of 64 bits in one to ten bytes, seven bits in each."""
+"""Protobuf's varints: 64-bit numbers in one to ten bytes, seven bits in each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at a position and the position behind it; it must lie before `end`.
+    """Return the varint at a position and the position after it; it must end before `end`.
 
     Raises:
         IndexError: the data end inside the number, or it has more than ten bytes.

@@ -30,7 +30,7 @@ class _Builder:
         return out
 
     def length(self, v: Variable, dim: int | None, out: Variable | None = None) -> Variable:
-        """Append the length of v over all dims but `dim`; one that goes to `out` has as many dims as v."""
+        """Append the norm of v over all dims but `dim`; written to `out`, it has as many dims as v."""
         keep = [1] * len(v.shape)
         if dim is not None:
             keep[dim] = v.shape[dim]
@@ -41,12 +41,12 @@ class _Builder:
         total = self.op("reduce_sum", "sum", squares, dim=axis, keep_dim=False, reduce_all=everything)
         if everything:
             self.op("pow", "norm", total, target, factor=0.5)
-            return target if out is None else self.op("reshape", "reshape", target, target, shape=keep)
+            return target
         root = self.op("pow", "norm", total, factor=0.5)
         return self.op("reshape", "norm", root, target, shape=keep)
 
     def _flat(self, v: Variable, dim: int | None) -> tuple[Variable, list[int]]:
-        """Return v as a matrix (or as it is) and the dim over which to sum."""
+        """Return v as a matrix (or unchanged) and the dim over which to sum."""
         dims = len(v.shape)
         if dim is None:
             return v, [0]
@@ -73,7 +73,8 @@ def create_normalised(helper: Any, attr: Any, shape: Sequence[int], dtype: VarTy
     startup = helper.startup_program.global_block()
     g_start = startup.create_parameter(dtype=dtype, shape=g_shape, **g_attr._to_kwargs(with_initializer=True))
     v_start = startup.create_parameter(dtype=dtype, shape=sizes, **v_attr._to_kwargs(with_initializer=True))
-    _Builder(helper, startup, dtype).length(v_start, dim, out=g_start)
+    builder = _Builder(helper, startup, dtype)
+    builder.op("reshape", "reshape", builder.length(v_start, dim, out=g_start), g_start, shape=g_shape)
     main = helper.main_program.global_block()
     g = main.create_parameter(dtype=dtype, shape=g_shape, **g_attr._to_kwargs())
     v = main.create_parameter(dtype=dtype, shape=sizes, **v_attr._to_kwargs())

@@ -1,4 +1,4 @@
-"""Decorators that keep the signature of what they wrap."""
+"""Decorators that keep the signature of the wrapped function."""
 
 from __future__ import annotations
 

@@ -54,12 +54,12 @@ def test_only_a_gpu_has_a_device_id() -> None:
     place.set_place(CUDAPlace(2))
     assert (place.gpu_device_id(), CUDAPlace(2).get_device_id()) == (2, 2)
     place.set_place(CPUPlace())
-    with pytest.raises(EnforceNotMet, match="the place is CPUPlace"):
+    with pytest.raises(EnforceNotMet, match="CPUPlace is not a CUDAPlace"):
         place.gpu_device_id()
 
 
 def test_a_negative_device_is_refused() -> None:
-    with pytest.raises(EnforceNotMet, match=r"Invalid CUDAPlace\(-1\), must inside"):
+    with pytest.raises(EnforceNotMet, match=r"CUDAPlace\(-1\): there is no such GPU"):
         CUDAPlace(-1)
     with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
         CUDAPlace(0.5)  # type: ignore[arg-type]

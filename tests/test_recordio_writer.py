@@ -125,7 +125,7 @@ def test_a_record_that_was_not_completed_is_an_error(tmp_path: Path) -> None:
         writer.close()
     writer.close()
     assert File(path).count() == 1
-    with pytest.raises(EnforceNotMet, match="holds no data"):
+    with pytest.raises(EnforceNotMet, match="empty tensor"):
         RecordIOWriter(path).append_tensor(LoDTensor())
 
 

@@ -15,7 +15,7 @@ FileVersion = tuple[str, int, int]
 
 
 def version(path: str) -> FileVersion:
-    """Return what tells one state of a file from another: the key of caches of what was read from it."""
+    """Return a value that changes with a file: the key for caches of its content."""
     status = os.stat(path)
     return path, status.st_size, status.st_mtime_ns
 
@@ -31,7 +31,7 @@ def tar_members(path: str, wanted: Callable[[str], object]) -> Iterator[tuple[st
                 found = True
                 yield member.name, file.read()
     if not found:
-        raise RuntimeError(f"{path}: none of the expected files is in the archive; it is another one or damaged")
+        raise RuntimeError(f"{path} contains none of the expected files: it is another archive, or damaged")
 
 
 @contextlib.contextmanager
@@ -42,11 +42,11 @@ def _readable(path: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise
         raise RuntimeError(
-            f"{path}: not a sound tar archive ({error}); delete it and it is downloaded again"
+            f"{path} is not a complete tar archive ({error}); delete it, and it is downloaded again"
         ) from error
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, split at line feeds only, each stripped of white space at its ends."""
+    """Return the lines of a text, split only at line feeds, each stripped of surrounding white space."""
     lines = text.split("\n")
     return [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]

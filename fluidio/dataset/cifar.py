@@ -23,14 +23,14 @@ Sample = tuple[np.ndarray[Any, np.dtype[np.float32]], int]
 
 
 def reader_creator(filename: str, sub_name: str, cycle: bool = False) -> Callable[[], Iterator[Sample]]:
-    """Return a reader of the batches whose name contains `sub_name`; `cycle` repeats them without end."""
+    """Return a reader of the batches whose name contains `sub_name`; `cycle` repeats them endlessly."""
 
     def one_pass() -> Iterator[Sample]:
         for name, data in tar_members(filename, lambda name: sub_name in name):
             batch = pickles.loads(data, encoding="bytes", source=f"{filename}: {name}")
             labels = batch.get(b"labels", batch.get(b"fine_labels"))
             if labels is None or len(labels) != len(batch[b"data"]):
-                raise RuntimeError(f"{filename}: {name}: the numbers of pictures and labels differ")
+                raise RuntimeError(f"{filename}: {name} has different numbers of pictures and labels")
             for picture, label in zip(batch[b"data"], labels):
                 yield (picture / 255.0).astype(np.float32), int(label)
 

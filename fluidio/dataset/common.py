@@ -1,10 +1,10 @@
 """Find, download, check and split the files of data sets (`paddle.dataset.common`).
 
-Files lie in `DATA_HOME/<module>/<file>`, the cache that Paddle itself used. The environment decides:
+Files are in `DATA_HOME/<module>/<file>`, the cache that Paddle itself used. Environment variables:
 
-    FLUIDIO_DATA_HOME   another place than ~/.cache/paddle/dataset
-    FLUIDIO_CHECK_MD5   0: take files whose md5 is not the published one
-    FLUIDIO_FAKE_DATA   1: a data set without any file in the cache is made up, with the same shape; no network needed
+    FLUIDIO_DATA_HOME   the cache, in place of ~/.cache/paddle/dataset
+    FLUIDIO_CHECK_MD5   0: accept files whose md5 is not the published one
+    FLUIDIO_FAKE_DATA   1: generate a data set of the same form if no file of it is in the cache; no network needed
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PIECE = 1 << 20
 
 
 def must_mkdirs(path: str) -> None:
-    """Make a directory and those above it; one that exists is fine."""
+    """Create a directory and its parents; an existing one is fine."""
     os.makedirs(path, exist_ok=True)
 
 
@@ -64,13 +64,13 @@ def download(url: str, module_name: str, md5sum: str | None, save_name: str | No
         save_name: another name for the file.
 
     Raises:
-        RuntimeError: the file is not there and cannot be had, or its checksum is wrong; the text says what to do.
+        RuntimeError: the file is missing and cannot be downloaded, or its checksum is wrong; the text says what to do.
 
-    Fluid: from 1.6 on names contain "%2F"; files under the older, shorter names are found as well.
+    Fluid: since 1.6, names contain "%2F"; files with the older, shorter names are found as well.
     """
     name = save_name or url.split("/")[-1]
     folder = os.path.join(DATA_HOME, module_name)
-    # A data set is real or made up as a whole: real pictures with made-up labels would be worse than an error.
+    # A data set is entirely real or entirely generated: real pictures with fake labels would be worse than an error.
     if os.environ.get("FLUIDIO_FAKE_DATA", "0") not in ("", "0") and not (os.path.isdir(folder) and os.listdir(folder)):
         from fluidio.dataset import fake
 
@@ -90,8 +90,8 @@ def _check_md5(path: str, md5sum: str | None) -> None:
     found = _md5_of_version(path, status.st_size, status.st_mtime_ns)
     if found != md5sum:
         raise RuntimeError(
-            f"{path}: md5 {found}, but the published file has {md5sum}; "
-            "if it was cut, delete it and it is downloaded again; if it is your own, set FLUIDIO_CHECK_MD5=0"
+            f"{path} has md5 {found}, but the published file has {md5sum}. If the file is incomplete, delete "
+            "it, and it is downloaded again; if it is your own, set FLUIDIO_CHECK_MD5=0"
         )
 
 
@@ -104,7 +104,7 @@ def _fetch(url: str, path: str, md5sum: str | None) -> str:
             with os.fdopen(handle, "wb") as out, urllib.request.urlopen(url, timeout=_TIMEOUT) as source:
                 _copy(source, out, os.path.basename(path))
             _check_md5(part, md5sum)
-            os.replace(part, path)  # only whole files ever carry the name
+            os.replace(part, path)  # only complete files ever have the name
             return path
         except RuntimeError as error:
             problem = error
@@ -115,14 +115,14 @@ def _fetch(url: str, path: str, md5sum: str | None) -> str:
             if os.path.exists(part):
                 os.unlink(part)
     raise RuntimeError(
-        f"cannot download {url} ({problem}); the file is expected at {path}: copy it there from a machine that has "
-        "it, name another cache with FLUIDIO_DATA_HOME, or take generated data of the same shape with "
-        "FLUIDIO_FAKE_DATA=1 (`fluidio run --fake-data`)"
+        f"cannot download {url} ({problem}); the file is expected at {path}: copy it there from a machine "
+        "that has it, choose another cache with FLUIDIO_DATA_HOME, or use generated data of the same form "
+        "with FLUIDIO_FAKE_DATA=1 (`fluidio run --fake-data`)"
     ) from problem
 
 
 def _copy(source: Any, out: IO[bytes], name: str) -> None:
-    """Copy a download and say how far it is, at most once a second."""
+    """Copy a download and report its progress, at most once a second."""
     total = int(source.headers.get("Content-Length") or 0)
     done, reported = 0, time.monotonic()
     while data := source.read(_PIECE):
@@ -147,7 +147,7 @@ def fetch_all() -> None:
 
 
 def _pieces(reader: Reader, line_count: int) -> Iterator[list[Any]]:
-    """Cut a reader into lists of `line_count` samples; in a strict era the first has one more, as it was."""
+    """Group samples into lists of `line_count`; in a strict era the first has one more, as in the original."""
     lines: list[Any] = []
     for number, sample in enumerate(reader()):
         lines.append(sample)
@@ -167,11 +167,11 @@ def split(
     """Write a reader's samples into files of `line_count` samples each, as pickled lists.
 
     Args:
-        suffix: the files' names, with a place for the number.
+        suffix: the files' names, with a placeholder for the number.
         dumper: writes a list to an open binary file.
     """
     if not callable(dumper):
-        raise TypeError("dumper should be callable.")
+        raise TypeError("dumper must be a function")
     _check_count(line_count)
     for number, lines in enumerate(_pieces(reader, line_count)):
         if lines:
@@ -192,13 +192,13 @@ def cluster_files_reader(
     """Return a reader of the samples in this trainer's share of the files that `split` wrote.
 
     Args:
-        files_pattern: a glob pattern; the sorted files are dealt out in turn.
-        loader: reads the list in an open binary file. Fluid: any pickle; here data only, or give `pickle.load`.
+        files_pattern: a glob pattern; the sorted files are distributed in turn.
+        loader: reads the list in an open binary file. Fluid: any pickle; here only data, unless you pass `pickle.load`.
     """
     if not callable(loader):
-        raise TypeError("loader should be callable.")
+        raise TypeError("loader must be a function")
     if not 0 <= trainer_id < trainer_count:
-        raise ValueError(f"trainer_id is {trainer_id}, it should be 0 ... trainer_count - 1 = {trainer_count - 1}")
+        raise ValueError(f"trainer_id must lie in 0 ... {trainer_count - 1}, got {trainer_id}")
 
     def reader() -> Iterator[Any]:
         files = sorted(glob.glob(files_pattern))

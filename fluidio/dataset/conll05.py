@@ -38,7 +38,7 @@ def load_dict(filename: str) -> dict[str, int]:
 def load_label_dict(filename: str) -> dict[str, int]:
     """Number the labels: "B-" and "I-" of each tag, tags in sorted order, and "O" last.
 
-    Fluid: the tags came in the order of a Python set, another one in each run.
+    Fluid: the tags came in the order of a Python set, which differs from run to run.
     """
     with open(filename, encoding="utf-8") as file:
         tags = sorted({line.strip()[2:] for line in file if line.startswith(("B-", "I-"))})
@@ -57,7 +57,7 @@ def corpus_reader(data_path: str, words_name: str, props_name: str) -> Callable[
         files = dict(tar_members(data_path, lambda name: name in (words_name, props_name)))
         words, props = (lines_of(gzip.decompress(files[name]).decode("utf-8")) for name in (words_name, props_name))
         if len(words) != len(props):
-            raise RuntimeError(f"{data_path}: {len(words)} lines of words, but {len(props)} of roles")
+            raise RuntimeError(f"{data_path} has {len(words)} lines of words, but {len(props)} lines of roles")
         sentence: list[str] = []
         columns: list[list[str]] = []
         for word, roles in zip([*words, ""], [*props, ""]):
@@ -79,7 +79,7 @@ def _verbs(sentence: list[str], rows: list[list[str]]) -> Iterator[Sentence]:
 
 
 def _labels(column: Iterable[str]) -> Iterator[str]:
-    """Turn brackets "(A0*", "*", "*)" into "B-A0", "I-A0", "I-A0"; outside it is "O"."""
+    """Turn brackets "(A0*", "*", "*)" into "B-A0", "I-A0", "I-A0", and words outside into "O"."""
     inside = ""
     for mark in column:
         if mark.startswith("("):
@@ -134,7 +134,7 @@ def get_embedding() -> str:
 
 
 def test() -> Callable[[], Iterator[Sample]]:
-    """Return a reader of the test sentences, the only ones that are free."""
+    """Return a reader of the test sentences, the only ones freely available."""
     path = common.download(DATA_URL, "conll05st", DATA_MD5)
     return reader_creator(corpus_reader(path, _WORDS, _PROPS), *get_dict())
 

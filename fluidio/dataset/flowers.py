@@ -22,7 +22,7 @@ SETID_URL = "http://paddlemodels.bj.bcebos.com/flowers/setid.mat"
 DATA_MD5 = "52808999861908f626f3c1f4e79d11fa"
 LABEL_MD5 = "e0620be6f572b9609742df49c70aed4d"
 SETID_MD5 = "a5357ecc9cb78c4bef273ce3793fc85c"
-# Fluid: the larger part, meant for testing by its authors, is the one to train with.
+# Fluid: trains on the larger part, which its authors meant for testing.
 TRAIN_FLAG = "tstid"
 TEST_FLAG = "trnid"
 VALID_FLAG = "valid"
@@ -51,12 +51,12 @@ def reader_creator(
     use_xmap: bool = True,
     cycle: bool = False,
 ) -> Callable[[], Iterator[Any]]:
-    """Return a reader of one part of the pictures, in the archive's order.
+    """Return a reader of one part of the pictures, in archive order.
 
     Args:
         dataset_name: "trnid", "tstid" or "valid".
-        use_xmap: map in threads; samples then come as they are ready.
-        cycle: repeat without end.
+        use_xmap: map in threads; samples then arrive as they are ready.
+        cycle: repeat endlessly.
     """
     labels = read_mat(label_file)["labels"][0]
     chosen = {

@@ -1,6 +1,6 @@
 """Load and transform pictures (`paddle.dataset.image`).
 
-Pictures are arrays of height x width x (blue, green, red) bytes, or height x width when grey, as OpenCV has them.
+Pictures are arrays of height x width x (blue, green, red) bytes, or height x width when grey, as in OpenCV.
 Decoding needs Pillow or OpenCV; everything else is numpy.
 """
 
@@ -40,7 +40,7 @@ def batch_images_from_tar(
     """Write the labelled pictures of an archive into pickled batches beside it.
 
     Args:
-        img2label: the labels, by names in the archive; others are left out.
+        img2label: the labels by name in the archive; other pictures are left out.
 
     Returns:
         The path of a text file with the paths of the batches; each holds {"label": [...], "data": [bytes, ...]}.
@@ -63,7 +63,7 @@ def batch_images_from_tar(
 
 
 def load_image_bytes(bytes: bytes, is_color: bool = True) -> Image:
-    """Return the picture in the content of an image file; `is_color=False` makes it grey."""
+    """Return the picture in the bytes of an image file; `is_color=False` makes it grey."""
     try:
         pillow = importlib.import_module("PIL.Image")
     except ImportError:
@@ -81,7 +81,7 @@ def _load_with_opencv(data: bytes, is_color: bool) -> Image:
         raise missing_dependency("Pillow", "images", "decoding pictures") from None
     picture: Image | None = cv2.imdecode(np.frombuffer(data, np.uint8), 1 if is_color else 0)
     if picture is None:
-        raise ValueError("not a picture that OpenCV can read")
+        raise ValueError("OpenCV cannot read this as a picture")
     return picture
 
 
@@ -100,7 +100,7 @@ def resize_short(im: Image, size: int) -> Image:
 
 
 def _resize(im: Image, height: int, width: int) -> Image:
-    # OpenCV's way with bytes: weights in units of 1/2048 in both directions, one rounding at the end.
+    # Like OpenCV for bytes: weights in units of 1/2048 in both directions, rounded once at the end.
     rows, row_weights = _taps(im.shape[0], height)
     columns, column_weights = _taps(im.shape[1], width)
     source = im.astype(np.int32).reshape(*im.shape[:2], -1)
@@ -111,7 +111,7 @@ def _resize(im: Image, height: int, width: int) -> Image:
 
 
 def _taps(old: int, new: int) -> tuple[Array, Array]:
-    """Return which four pixels make each new one, and their weights."""
+    """Return the four pixels that make each new one, and their weights."""
     at = ((np.arange(new) + 0.5) * (old / new) - 0.5).astype(np.float32)
     left = np.floor(at).astype(np.int64)
     x = at - left
@@ -126,7 +126,7 @@ def _taps(old: int, new: int) -> tuple[Array, Array]:
 
 
 def to_chw(im: Image, order: Sequence[int] = (2, 0, 1)) -> Image:
-    """Put the channels first."""
+    """Move the channels to the front."""
     assert len(im.shape) == len(order), f"a picture of shape {im.shape} cannot be put into the order {tuple(order)}"
     return im.transpose(order)
 
@@ -146,7 +146,7 @@ def random_crop(im: Image, size: int, is_color: bool = True) -> Image:
 
 def _crop(im: Image, top: int, left: int, size: int) -> Image:
     if top < 0 or left < 0:
-        raise ValueError(f"a square of {size} pixels does not fit into a picture of {im.shape[0]} x {im.shape[1]}")
+        raise ValueError(f"a square of {size} pixels is larger than a picture of {im.shape[0]} x {im.shape[1]}")
     return im[top : top + size, left : left + size]
 
 
@@ -163,7 +163,7 @@ def simple_transform(
     is_color: bool = True,
     mean: object = None,
 ) -> Image:
-    """Resize, crop (for training at random, with a random flip), put channels first, subtract the mean.
+    """Resize, crop (for training at random, with a random flip), move channels to the front, subtract the mean.
 
     Args:
         mean: one number for each channel, or an array of the result's shape.

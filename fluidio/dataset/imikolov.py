@@ -65,14 +65,14 @@ def reader_creator(
 ) -> Callable[[], Iterator[tuple[Any, ...]]]:
     """Return a reader of one file of the archive."""
     if data_type not in (DataType.NGRAM, DataType.SEQ):
-        raise ValueError(f"data_type is {data_type}, it should be DataType.NGRAM (1) or DataType.SEQ (2)")
+        raise ValueError(f"data_type must be DataType.NGRAM (1) or DataType.SEQ (2), got {data_type}")
 
     def ids(words: Iterable[bytes | str]) -> list[int]:
         unknown = word_idx["<unk>"]
         return [word_idx.get(word, unknown) for word in words]
 
     def ngrams() -> Iterator[tuple[int, ...]]:
-        assert n > -1, "Invalid gram length"
+        assert n > -1, f"n must not be negative, got {n}"
         for line in _lines(filename):
             sentence = ids(["<s>", *line, "<e>"])
             for end in range(n, len(sentence) + 1):

@@ -19,23 +19,23 @@ _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13
 
 
 def read_mat(path: str) -> dict[str, Array]:
-    """Return the arrays of a file by their names."""
+    """Return the arrays of a file by name."""
     with open(path, "rb") as file:
         data = file.read()
     order = {b"IM": "<", b"MI": ">"}.get(data[126:128], "")
     if not order:
-        raise RuntimeError(f"{path}: not a MATLAB file of level 5")
+        raise RuntimeError(f"{path} is not a MATLAB file of level 5")
     try:
         return dict(_arrays(data[128:], order))
     except (struct.error, ValueError, IndexError, zlib.error) as error:
-        raise RuntimeError(f"{path}: damaged MATLAB file ({error})") from error
+        raise RuntimeError(f"{path} is a damaged MATLAB file ({error})") from error
 
 
 def _arrays(data: bytes, order: str, packed: bool = False) -> Iterator[tuple[str, Array]]:
     for kind, body in _elements(data, order):
         if kind == _COMPRESSED:
             if packed:
-                raise ValueError("something compressed is inside something compressed")
+                raise ValueError("compressed data inside compressed data")
             yield from _arrays(_unpacked(body), order, packed=True)
         elif kind == _MATRIX:
             flags, shape, name, *values = [(_TYPES.get(t), b) for t, b in _elements(body, order)]
@@ -49,12 +49,12 @@ def _unpacked(body: bytes) -> bytes:
     unpacker, limit = zlib.decompressobj(), chunk_limit(len(body))
     found = unpacker.decompress(body, limit)
     if not unpacker.eof:
-        raise ValueError(f"an element is cut, or longer than {limit} bytes")
+        raise ValueError(f"an element is incomplete, or longer than {limit} bytes")
     return found
 
 
 def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """Yield type and content of the elements that follow each other."""
+    """Yield the type and content of consecutive elements."""
     at = 0
     while at + 8 <= len(data):
         kind, size = struct.unpack(order + "II", data[at : at + 8])

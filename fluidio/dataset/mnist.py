@@ -33,25 +33,27 @@ def _idx(path: str, dimensions: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         with gzip.open(path, "rb") as file:
             data = file.read()
     except (OSError, EOFError, zlib.error) as error:
-        raise RuntimeError(f"{path}: not a sound gzip file ({error})") from error
+        raise RuntimeError(f"{path} is not a complete gzip file ({error})") from error
     start = 4 + 4 * dimensions
     head = np.frombuffer(data[: start - start % 4], ">u4") if len(data) >= start else np.zeros(1, ">u4")
     if head[0] != 0x800 + dimensions:
-        raise RuntimeError(f"{path}: not an IDX file of bytes in {dimensions} dimensions")
+        raise RuntimeError(f"{path} is not an IDX file of bytes in {dimensions} dimensions")
     shape = [int(n) for n in head[1 : 1 + dimensions]]
     size = int(np.prod(shape, dtype=object))
     if len(data) - start != size:
-        raise RuntimeError(f"{path}: {shape} values need {size} bytes, the file holds {len(data) - start}")
+        raise RuntimeError(f"{path}: {shape} values need {size} bytes, but the file holds {len(data) - start}")
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
 
 
 def reader_creator(image_filename: str, label_filename: str, buffer_size: int) -> Callable[[], Iterator[Sample]]:
-    """Return a reader of a pair of IDX files; `buffer_size` is taken for Fluid's sake."""
+    """Return a reader of a pair of IDX files; `buffer_size` is accepted for compatibility."""
 
     def reader() -> Iterator[Sample]:
         images, labels = _idx(image_filename, 3), _idx(label_filename, 1)
         if len(images) != len(labels):
-            raise RuntimeError(f"{image_filename} has {len(images)} images, {label_filename} {len(labels)} labels")
+            raise RuntimeError(
+                f"{image_filename} has {len(images)} images, but {label_filename} has {len(labels)} labels"
+            )
         for start in range(0, len(images), _BLOCK):
             block = images[start : start + _BLOCK].reshape(-1, images[0].size).astype(np.float32)
             block = block / np.float32(255) * np.float32(2) - np.float32(1)

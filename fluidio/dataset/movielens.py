@@ -41,7 +41,7 @@ class MovieInfo:
         self.title = title
 
     def value(self) -> list[Any]:
-        """Return the film as numbers: itself, its categories, the words of its title."""
+        """Return the film as numbers: id, categories, words of the title."""
         tables = _tables()
         return [
             self.index,
@@ -63,7 +63,7 @@ class UserInfo:
         self.job_id = int(job_id)
 
     def value(self) -> list[int]:
-        """Return the user as numbers: itself, 0 for a man and 1 for a woman, age group, job."""
+        """Return the user as numbers: id, 0 for a man or 1 for a woman, age group, job."""
         return [self.index, 0 if self.is_male else 1, self.age, self.job_id]
 
     def __repr__(self) -> str:
@@ -93,14 +93,14 @@ def _read(file: FileVersion) -> _Tables:
                 for name in ("movies", "users", "ratings")
             )
     except (zipfile.BadZipFile, KeyError) as error:
-        raise RuntimeError(f"{file[0]}: not the archive of MovieLens 1M ({error})") from error
+        raise RuntimeError(f"{file[0]} is not the archive of MovieLens 1M ({error})") from error
     titled = re.compile(r"^(.*)\((\d+)\)$")
     films: dict[int, MovieInfo] = {}
     for number, title, categories in movies:
         matched = titled.match(title)
         films[int(number)] = MovieInfo(number, categories.split("|"), matched.group(1) if matched else title)
     people = {int(number): UserInfo(number, gender, age, job) for number, gender, age, job, _ in users}
-    # Fluid numbered the words in the order of a Python set; sorted, the numbers are the same in every run.
+    # Fluid numbered the words in the order of a Python set; here they are sorted, so the numbers are always the same.
     words = sorted({word.lower() for film in films.values() for word in film.title.split()})
     kinds = sorted({kind for film in films.values() for kind in film.categories})
     return _Tables(films, people, _number(words), _number(kinds), ratings)
@@ -123,7 +123,7 @@ def _reader_creator(*, is_test: bool, rand_seed: int = 0, test_ratio: float = 0.
 
 
 def train(**kwargs: Any) -> Callable[[], Iterator[list[Any]]]:
-    """Return a reader of nine tenths of the ratings; `rand_seed` and `test_ratio` cut them differently."""
+    """Return a reader of nine tenths of the ratings; `rand_seed` and `test_ratio` change the split."""
     return _reader_creator(is_test=False, **kwargs)
 
 

@@ -103,7 +103,7 @@ def gen_list(querylist: QueryList) -> Iterator[tuple[Array, Array]]:
 
 
 def query_filter(querylists: Iterable[QueryList]) -> list[QueryList]:
-    """Leave out the queries without any relevant document."""
+    """Drop the queries without any relevant document."""
     return [one for one in querylists if sum(query.relevance_score for query in one)]
 
 
@@ -113,7 +113,7 @@ def load_from_text(filepath: str, shuffle: bool = False, fill_missing: float = -
     Args:
         filepath: the path in the archive, "MQ2007/MQ2007/Fold1/train.txt".
         shuffle: in random order.
-        fill_missing: the value of features that a line leaves out.
+        fill_missing: the value of features missing from a line.
     """
     lists: dict[int, list[Query]] = {}
     with open(_unpacked(filepath), encoding="utf-8") as lines:
@@ -149,8 +149,7 @@ def _unpacked(filepath: str) -> str:
         rarfile = importlib.import_module("rarfile")
     except ImportError:
         raise MissingDependencyError(
-            f"unpacking {archive} needs rarfile and unrar: pip install rarfile; or unpack it yourself, so that there "
-            f"is {places[0]}",
+            f"unpacking {archive} needs rarfile and unrar: pip install rarfile; or unpack it yourself to {places[0]}",
             name="rarfile",
         ) from None
     rarfile.RarFile(archive).extractall(path=os.path.join(folder, "MQ2007"))
@@ -163,7 +162,7 @@ _FORMATS = {"plain_txt": gen_plain_txt, "pointwise": gen_point, "pairwise": gen_
 def _reader(filepath: str, format: str = "pairwise", shuffle: bool = False, fill_missing: float = -1) -> Iterator[Any]:
     """Yield samples of all queries. Fluid: "pointwise" and "plain_txt" gave the first document of each query only."""
     if format not in _FORMATS:
-        raise ValueError(f"format is {format!r}, it should be one of {', '.join(_FORMATS)}")
+        raise ValueError(f"format must be one of {', '.join(_FORMATS)}, got {format!r}")
     for querylist in query_filter(load_from_text(filepath, shuffle, fill_missing)):
         samples: Iterator[Any] = _FORMATS[format](querylist)
         if era().strict and format in ("plain_txt", "pointwise"):

@@ -37,12 +37,12 @@ def _read(file: FileVersion) -> dict[str, list[str]]:
             names = sorted(name for name in archive.namelist() if re.search(r"(neg|pos)/.*\.txt$", name))
             texts = {name.split("/", 1)[1]: archive.read(name).decode("utf-8", "replace") for name in names}
     except zipfile.BadZipFile as error:
-        raise RuntimeError(f"{file[0]}: not a sound zip archive ({error})") from error
+        raise RuntimeError(f"{file[0]} is not a complete zip archive ({error})") from error
     return {name: [word.lower() for word in _TOKEN.findall(text)] for name, text in texts.items()}
 
 
 def download_data_if_not_yet() -> None:
-    """Make sure that the corpus is there."""
+    """Download the corpus unless it is present."""
     _reviews()
 
 
@@ -57,7 +57,7 @@ def get_word_dict() -> list[tuple[str, int]]:
 
 
 def sort_files() -> list[str]:
-    """Return the names of the reviews, a bad and a good one in turn."""
+    """Return the names of the reviews, bad and good ones alternately."""
     bad = [name for name in _reviews() if name.startswith("neg/")]
     good = [name for name in _reviews() if name.startswith("pos/")]
     return [name for pair in zip(bad, good) for name in pair]

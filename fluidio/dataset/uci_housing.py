@@ -25,7 +25,7 @@ UCI_TEST_DATA: Array | None = None
 
 
 def load_data(filename: str, feature_num: int = 14, ratio: float = 0.8) -> None:
-    """Read the table, normalise its features and cut it into `UCI_TRAIN_DATA` and `UCI_TEST_DATA`."""
+    """Read the table, normalise its features and split it into `UCI_TRAIN_DATA` and `UCI_TEST_DATA`."""
     global UCI_TRAIN_DATA, UCI_TEST_DATA
     UCI_TRAIN_DATA, UCI_TEST_DATA = _load(version(filename), feature_num, ratio)
 
@@ -35,7 +35,7 @@ def _load(file: FileVersion, feature_num: int, ratio: float) -> tuple[Array, Arr
     with open(file[0], encoding="ascii") as text:
         numbers = np.array(text.read().split(), dtype=np.float64)
     if numbers.size == 0 or numbers.size % feature_num:
-        raise RuntimeError(f"{file[0]}: {numbers.size} numbers are not rows of {feature_num}")
+        raise RuntimeError(f"{file[0]} holds {numbers.size} numbers, which do not form rows of {feature_num}")
     data = numbers.reshape(-1, feature_num)
     features = data[:, :-1]
     span = features.max(axis=0) - features.min(axis=0)

@@ -34,14 +34,14 @@ def reader_creator(filename: str, sub_name: str) -> Callable[[], Iterator[Sample
 
     def array(tar: tarfile.TarFile, name: str) -> Array:
         file = tar.extractfile(name)
-        assert file is not None, f"{filename}: {name} is not a file"
+        assert file is not None, f"{filename} has no file {name}"
         with pillow.open(io.BytesIO(file.read())) as picture:
             return np.array(picture)
 
     def reader() -> Iterator[Sample]:
         with tarfile.open(filename) as tar:
             listing = tar.extractfile(SET_FILE.format(sub_name))
-            assert listing is not None, f"{filename}: {sub_name}.txt is not a file"
+            assert listing is not None, f"{filename} has no file {sub_name}.txt"
             for name in listing.read().decode("utf-8").split():
                 yield array(tar, DATA_FILE.format(name)), array(tar, LABEL_FILE.format(name))
 

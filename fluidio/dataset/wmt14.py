@@ -26,7 +26,7 @@ def _dicts(path: str, dict_size: int) -> tuple[dict[str, int], dict[str, int]]:
         lines = lines_of(text.decode("utf-8"))[:dict_size]
         found[name[-8:-5]] = {word: number for number, word in enumerate(lines)}
     if sorted(found) != ["src", "trg"]:
-        raise RuntimeError(f"{path}: src.dict and trg.dict should be in it, found {sorted(files)}")
+        raise RuntimeError(f"{path} must contain src.dict and trg.dict, found {sorted(files)}")
     return found["src"], found["trg"]
 
 

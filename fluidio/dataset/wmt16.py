@@ -24,7 +24,7 @@ Sample = tuple[list[int], list[int], list[int]]
 
 def _check(lang: str) -> None:
     if lang not in ("en", "de"):
-        raise ValueError(f"An error language type {lang!r}. Only support: en (for English); de (for German).")
+        raise ValueError(f"the language must be 'en' (English) or 'de' (German), got {lang!r}")
 
 
 def _pairs(tar_file: str, file_name: str) -> Iterator[list[str]]:
@@ -37,7 +37,7 @@ def _pairs(tar_file: str, file_name: str) -> Iterator[list[str]]:
 
 @lru_cache(maxsize=4)
 def _frequent(file: FileVersion, lang: str) -> list[str]:
-    """Return the words of the training text, frequent ones first, equal ones as they came first."""
+    """Return the words of the training text, frequent ones first, equally frequent ones in order of appearance."""
     counts: Counter[str] = Counter()
     for parts in _pairs(file[0], "wmt16/train"):
         counts.update(parts[0 if lang == "en" else 1].split())
@@ -78,7 +78,9 @@ def _creator(part: str, src_dict_size: int, trg_dict_size: int, src_lang: str) -
     _check(src_lang)
     for size in (src_dict_size, trg_dict_size):
         if size < 3:
-            raise ValueError(f"a dictionary of {size} words has no room for {START_MARK}, {END_MARK} and {UNK_MARK}")
+            raise ValueError(
+                f"a dictionary of {size} words has no room for {START_MARK}, {END_MARK} and {UNK_MARK}: use at least 3"
+            )
     path = common.download(DATA_URL, "wmt16", DATA_MD5, "wmt16.tar.gz")
     return reader_creator(path, f"wmt16/{part}", src_dict_size, trg_dict_size, src_lang)
 
@@ -101,7 +103,7 @@ def validation(src_dict_size: int, trg_dict_size: int, src_lang: str = "en") -> 
 def get_dict(lang: str, dict_size: int, reverse: bool = False) -> dict[Any, Any]:
     """Return the dictionary of a language: from word to number, or from number to word when `reverse`.
 
-    Fluid: it had to be built by a reader of the same size before; here it is made when it is missing.
+    Fluid: a reader of the same size had to build it first; here it is built when missing.
     """
     _check(lang)
     words = _load_dict(common.download(DATA_URL, "wmt16", DATA_MD5, "wmt16.tar.gz"), lang, dict_size)

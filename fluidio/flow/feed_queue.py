@@ -37,7 +37,7 @@ class FeedQueue:
 
     def __init__(self, name: str, capacity: int, site: str = "") -> None:
         if not isinstance(capacity, int) or capacity < 1:
-            raise EnforceNotMet(f"reader {name}: capacity is {capacity!r}, it must be a whole number of at least 1")
+            raise EnforceNotMet(f"reader {name}: capacity must be a whole number of at least 1, got {capacity!r}")
         self.name = name
         self.site = site
         self.state = State.IDLE
@@ -107,7 +107,7 @@ class FeedQueue:
         """Run `source` in a thread and queue what it yields."""
         if self.state is State.RUNNING:
             warnings.warn(
-                f"reader {self.name} is running already: start() twice has no effect; reset() it to begin again",
+                f"reader {self.name} is already running, so start() has no effect; call reset() first to start again",
                 stacklevel=3,
             )
             return
@@ -179,8 +179,8 @@ class FeedQueue:
             thread.join(_JOIN)
             if thread.is_alive():
                 warnings.warn(
-                    f"reader {self.name}: the generator is still busy {_JOIN:.0f} s after reset(); its thread ends "
-                    "when it yields again",
+                    f"reader {self.name}: {_JOIN:.0f} s after reset() the generator is still busy; its thread "
+                    "ends when it yields again",
                     stacklevel=3,
                 )
         if epoch.late_error is not None:
@@ -222,14 +222,15 @@ class FeedQueue:
         A generator cannot start in the middle, so it runs again and its first batches are dropped.
         """
         if state.get("version") != 1 or state.get("chain") != [["queue"]]:
-            raise EnforceNotMet(f"reader {self.name}: this is not the state of a queue reader: {state}")
+            raise EnforceNotMet(f"reader {self.name}: expected a state that such a reader has saved, got {state}")
         if self.state is not State.IDLE:
             self.reset()
         self.epoch = int(state["epoch"])
         self.skip = int(state["items"])
         if self.skip:
             warnings.warn(
-                f"reader {self.name}: start() runs the generator again and passes over its first {self.skip:,} batches",
+                f"reader {self.name}: start() runs the generator from its beginning and skips the first "
+                f"{self.skip:,} batches",
                 stacklevel=3,
             )
 

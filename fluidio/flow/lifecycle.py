@@ -66,10 +66,12 @@ def step(state: State, event: Event, name: str = "reader") -> State:
     if following is not None:
         return following
     if state is State.CLOSED:
-        raise EnforceNotMet(f"reader {name} is closed: its program or scope is gone; build and start it again")
+        raise EnforceNotMet(
+            f"reader {name} is closed, because its program or scope is gone: build it and start it again"
+        )
     if event is Event.READ:
         raise EnforceNotMet(
-            f"reader {name} is not started: call start() before the first exe.run of each epoch, and reset() after "
-            "fluid.core.EOFException"
+            f"reader {name} is not started: call start() before the first exe.run of each epoch, and reset() "
+            "after fluid.core.EOFException"
         )
-    raise EnforceNotMet(f"reader {name} is {state.value}: {event.value} has no meaning here")
+    raise EnforceNotMet(f"reader {name} is {state.value}, so {event.value} is not possible now")

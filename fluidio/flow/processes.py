@@ -66,8 +66,8 @@ def start(
     """
     if multiprocessing.current_process().daemon:
         raise RuntimeError(
-            f"{name}: a worker process cannot start worker processes of its own; "
-            "inside a worker use threads (buffered, xmap_readers)"
+            f"{name}: a worker process cannot start worker processes of its own; use threads in it (buffered, "
+            "xmap_readers)"
         )
     way = context()
     foreign = list(foreign) if way.get_start_method() == "fork" else []
@@ -78,8 +78,8 @@ def start(
             process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise TypeError(
-                f"{name}: this system cannot fork, so the source must be picklable: define it at the top level of a "
-                f"module instead of inside a function ({error})"
+                f"{name}: without fork on this system, the source must be picklable: define it at the top "
+                f"level of a module, not inside a function ({error})"
             ) from error
     return process
 
@@ -104,7 +104,10 @@ def stop(processes: Iterable[BaseProcess]) -> None:
         if process.is_alive():  # the user's code blocks SIGTERM
             process.kill()
             process.join()
-        process.close()
+        # The exit code is unknown here while somebody else is asking for it (a garbage collection may run this in the
+        # middle of that); closing would fail then.
+        if process.exitcode is not None:
+            process.close()
 
 
 def death_note(process: BaseProcess) -> str:
@@ -115,7 +118,7 @@ def death_note(process: BaseProcess) -> str:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else "?"
         hint = "; the system kills processes with it when memory runs out" if name == "SIGKILL" else ""
         return f"worker process {process.pid} was killed by signal {-code} ({name}){hint}"
-    return f"worker process {process.pid} ended without a word, with exit code {code}"
+    return f"worker process {process.pid} ended with exit code {code}"
 
 
 def pack_error(error: BaseException) -> bytes:

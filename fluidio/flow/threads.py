@@ -153,6 +153,6 @@ def _run(target: Callable[[], None], channel: Channel[Any]) -> None:
 def dead_producers_error(name: str) -> ReaderError:
     """Return the error of a reader that was started in one process and is used in its fork."""
     return ReaderError(
-        f"{name}: the threads behind this reader are gone: it was started before a fork and is used after it; "
+        f"{name}: this reader was started before a fork and is used after it, where its threads do not exist: "
         "call the reader again in the new process"
     )

@@ -51,7 +51,7 @@ class Watchdog:
     def _report(self, seconds: float) -> str:
         frames, names = sys._current_frames(), {thread.ident: thread.name for thread in threading.enumerate()}
         waits = dict(self.waits)
-        lines = [f"fluidio: nothing has moved for {seconds:.0f} s. Who waits for whom:"]
+        lines = [f"fluidio: there has been no progress for {seconds:.0f} s. Who waits for whom:"]
         busy: dict[int, str] = {}
         for ident, wait in waits.items():
             where = _where(frames.get(ident))
@@ -65,7 +65,7 @@ class Watchdog:
             if ident in names
         ]
         lines.append(
-            "This is said once. FLUIDIO_WATCHDOG=SECONDS sets the time, 0 turns it off; "
+            "This is reported once. FLUIDIO_WATCHDOG=SECONDS sets the time, 0 turns it off; "
             "`fluidio run --debug` (FLUIDIO_DEBUG=1) adds the stacks of all threads."
         )
         if os.environ.get("FLUIDIO_DEBUG"):
@@ -81,7 +81,7 @@ def _limit_of(text: str) -> float:
     try:
         return max(0.0, float(text)) if text else 30.0
     except ValueError:
-        raise ValueError(f"FLUIDIO_WATCHDOG is a number of seconds, got {text!r}") from None
+        raise ValueError(f"FLUIDIO_WATCHDOG must be a number of seconds, got {text!r}") from None
 
 
 def _to_stderr(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a predictor finds its model; options about speed are kept and have no effect."""
+"""A predictor's configuration: where its model is; options about speed are stored without effect."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class NativeConfig:
 class AnalysisConfig:
     """A model folder, or a program file and a file of parameters, with switches.
 
-    Fluid: the switches chose graph passes and libraries (MKL-DNN, TensorRT) of the C++ library; here the program runs
-    as it is, with the same outputs.
+    Fluid: the switches selected graph passes and libraries (MKL-DNN, TensorRT) of the C++ library; here the program
+    runs unchanged, with the same outputs.
     """
 
     class Precision(enum.IntEnum):
@@ -117,7 +117,7 @@ class AnalysisConfig:
         return self._ir_optim
 
     def switch_ir_debug(self, x: int = True) -> None:
-        """Keep silent: there are no passes to draw."""
+        """Do nothing: there are no passes to draw."""
 
     def set_cpu_math_library_num_threads(self, threads: int) -> None:
         self._threads = threads

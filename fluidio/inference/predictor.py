@@ -59,7 +59,7 @@ class PaddlePredictor:
         if program_file:
             folder = folder or os.path.dirname(program_file) or "."
             if params_file and os.path.dirname(params_file) not in ("", os.path.dirname(program_file)):
-                raise ValueError(f"program and parameters in two folders: {program_file}, {params_file}")
+                raise ValueError(f"the program and the parameters must be in one folder: {program_file}, {params_file}")
         with scope_guard(self._scope):
             self._program, self._feeds, self._targets = load_inference_model(
                 folder, self._exe, program_file or None, params_file or None
@@ -76,7 +76,7 @@ class PaddlePredictor:
     def run(self, inputs: Sequence[PaddleTensor]) -> list[PaddleTensor]:
         """Run on a list of tensors, matched by name if all have one, else by position."""
         if len(inputs) != len(self._feeds):
-            raise ValueError(f"the model takes {len(self._feeds)} inputs {self._feeds}, got {len(inputs)}")
+            raise ValueError(f"the model takes {len(self._feeds)} inputs, {', '.join(self._feeds)}; got {len(inputs)}")
         names = [t.name for t in inputs] if all(t.name for t in inputs) else self._feeds
         feed = {}
         for name, tensor in zip(names, inputs):
@@ -90,13 +90,13 @@ class PaddlePredictor:
     def get_input_tensor(self, name: str) -> _Port:
         """Return the input to copy into before `zero_copy_run`."""
         if name not in self._feeds:
-            raise ValueError(f"the model has no input {name!r}; it has {self._feeds}")
+            raise ValueError(f"the model has no input {name!r}; it has {', '.join(self._feeds)}")
         return _Port(self._in, name)
 
     def get_output_tensor(self, name: str) -> _Port:
         """Return the output to copy from after `zero_copy_run`."""
         if name not in self.get_output_names():
-            raise ValueError(f"the model has no output {name!r}; it has {self.get_output_names()}")
+            raise ValueError(f"the model has no output {name!r}; it has {', '.join(self.get_output_names())}")
         return _Port(self._out, name)
 
     def zero_copy_run(self) -> None:

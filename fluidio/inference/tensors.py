@@ -36,7 +36,7 @@ def dtype_of(array: Array) -> PaddleDType:
     try:
         return _OWN[array.dtype]
     except KeyError:
-        raise TypeError(f"PaddleTensor holds float32, int64 or int32, got {array.dtype}") from None
+        raise TypeError(f"a PaddleTensor takes float32, int64 or int32, got {array.dtype}") from None
 
 
 class PaddleBuf:
@@ -89,7 +89,7 @@ class PaddleBuf:
     def tolist(self, dtype: str = "float32") -> list[Any]:
         """Return the numbers: dtype is "float32", "int64" or "int32"."""
         if dtype not in ("float32", "int64", "int32"):
-            raise ValueError(f"unsupported data type {dtype!r}: use float32, int64 or int32")
+            raise ValueError(f"dtype must be float32, int64 or int32, got {dtype!r}")
         numbers: list[Any] = self.view(np.dtype(dtype)).tolist()
         return numbers
 

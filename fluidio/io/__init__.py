@@ -24,6 +24,7 @@ from fluidio.io.numbered import (
     save_persist_vars_without_grad,
 )
 from fluidio.io.predicates import (
+    _clone_var_in_block_,
     _get_valid_program,
     get_program_parameter,
     get_program_persistable_vars,
@@ -60,6 +61,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "PyReader",
+    "_clone_var_in_block_",
     "_get_valid_program",
     "_load_distributed_persistables",
     "_save_distributed_persistables",

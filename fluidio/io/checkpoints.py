@@ -51,7 +51,7 @@ class SavesPlace(Protocol):
 
 def _saves_place(reader: object) -> SavesPlace:
     if not isinstance(reader, SavesPlace):
-        raise TypeError(f"Checkpoints: {reader} has no position to save: it does not read files")
+        raise TypeError(f"Checkpoints: {reader} has no position to save, because it does not read files")
     return reader
 
 
@@ -89,7 +89,7 @@ class Checkpoints:
         keep: int = 3,
     ) -> None:
         if keep < 1:
-            raise ValueError(f"Checkpoints: keep={keep}: at least one is kept")
+            raise ValueError(f"Checkpoints: keep must be at least 1, got {keep}")
         self._exe = exe
         self._folder = Path(folder)
         self._program = program if program is not None else default_main_program()
@@ -125,8 +125,8 @@ class Checkpoints:
         self._share_values()
         if len(state["readers"]) != len(self._readers):
             raise EnforceNotMet(
-                f"Checkpoints: {self._folder} holds the positions of {len(state['readers'])} readers, and "
-                f"{len(self._readers)} were given"
+                f"Checkpoints: {self._folder} holds the positions of {len(state['readers'])} readers, but "
+                f"{len(self._readers)} readers were passed"
             )
         for reader, place in zip(self._readers, state["readers"]):
             reader.load_state_dict(place)

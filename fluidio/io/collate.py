@@ -25,13 +25,14 @@ def default_collate_fn(batch: Sequence[Any]) -> list[Array]:
         return [_stack(0, batch)]
     if not isinstance(first, list | tuple):
         raise TypeError(
-            f"default_collate_fn: a sample should be a tuple or list of fields, an array or a number, "
-            f"got {type(first).__name__}; give the DataLoader a collate_fn of your own"
+            "default_collate_fn: a sample must be a number, an array, or a tuple or list of them, got "
+            f"{type(first).__name__}; pass the DataLoader a collate_fn of your own"
         )
     for number, sample in enumerate(batch):
         if len(sample) != len(first):
             raise ValueError(
-                f"default_collate_fn: sample 0 of the batch has {len(first)} fields, sample {number} has {len(sample)}"
+                f"default_collate_fn: the first sample of a batch has {len(first)} fields, sample {number} "
+                f"has {len(sample)}"
             )
     return [_stack(field, values) for field, values in enumerate(zip(*batch))]
 

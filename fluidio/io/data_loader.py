@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.flow.feed_queue import FeedQueue, Tensors
 from fluidio.io.collate import default_collate_fn
 from fluidio.io.dataset_loader import DatasetLoader
@@ -59,23 +60,25 @@ class DataLoader:
         timeout: float = 0,
         worker_init_fn: Callable[[int], Any] | None = None,
     ) -> None:
-        assert isinstance(return_list, bool), "return_list should be a bool value"
+        assert isinstance(return_list, bool), f"DataLoader: return_list must be True or False, got {return_list!r}"
         assert isinstance(dataset, Dataset), (
-            f"dataset should be subclass instance of paddle.io.Dataset, got {dataset!r}"
+            f"DataLoader: dataset must be a paddle.io.Dataset, got {type(dataset).__name__}"
         )
         if feed_list is None and not return_list:
-            raise AssertionError("feed_list should be set when return_list=False")
-        assert num_workers >= 0, "num_workers should be a non-negative value"
-        assert timeout >= 0, "timeout should be a non-negative value"
+            raise AssertionError("DataLoader: pass feed_list, or return_list=True to get lists")
+        assert num_workers >= 0, f"DataLoader: num_workers must not be negative, got {num_workers}"
+        assert timeout >= 0, f"DataLoader: timeout must not be negative, got {timeout}"
         if batch_sampler is not None:
             assert isinstance(batch_sampler, BatchSampler), (
-                f"batch_sampler should be None or subclass instance of paddle.io.BatchSampler, got {batch_sampler!r}"
+                f"DataLoader: batch_sampler must be a paddle.io.BatchSampler, got {type(batch_sampler).__name__}"
             )
             assert batch_size == 1 and not shuffle and not drop_last, (
-                "batch_size/shuffle/drop_last should not be set when batch_sampler is given"
+                "DataLoader: batch_size, shuffle and drop_last are settings of the batch_sampler: leave them out here"
             )
         self.dataset = dataset
         self.feed_list = None if feed_list is None else list(feed_list)
+        if places is None and era().checks_layer_arguments:
+            raise AssertionError("DataLoader: places must be given, for example fluid.CPUPlace()")
         self.places = as_places(CPUPlace() if places is None else places)
         self.return_list = return_list
         self.batch_sampler = batch_sampler or BatchSampler(

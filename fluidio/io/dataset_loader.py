@@ -32,10 +32,13 @@ class DatasetLoader(GeneratorLoader):
     def __init__(
         self, dataset: QueueDataset | InMemoryDataset, places: Sequence[PlaceLike] | PlaceLike, drop_last: bool = True
     ) -> None:
-        assert isinstance(dataset, (QueueDataset, InMemoryDataset)), "dataset must be type of DatasetBase"
+        assert isinstance(dataset, (QueueDataset, InMemoryDataset)), (
+            f"DataLoader.from_dataset takes a dataset of fluid.DatasetFactory, got {type(dataset).__name__}"
+        )
         count = len(as_places(places))
         assert len(dataset.filelist) >= count, (
-            f"Filelist number of dataset {len(dataset.filelist)} must be not less than place number {count}"
+            f"DataLoader.from_dataset: the dataset has {len(dataset.filelist)} files for {count} places; each "
+            "place needs at least one"
         )
         super().__init__(dataset.variables, _AHEAD * count, drop_last=drop_last)
         dataset.set_thread(count)

@@ -21,8 +21,8 @@ class Dataset:
 
     def __getitem__(self, idx: int) -> Any:
         """Return the sample with this number: a tuple or list of fields."""
-        raise NotImplementedError(f"'__getitem__' not implement in class {type(self).__name__}")
+        raise NotImplementedError(f"{type(self).__name__} must define __getitem__")
 
     def __len__(self) -> int:
         """Return the number of samples."""
-        raise NotImplementedError(f"'__len__' not implement in class {type(self).__name__}")
+        raise NotImplementedError(f"{type(self).__name__} must define __len__")

@@ -33,10 +33,10 @@ class DataLoaderBase:
         return self
 
     def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError(f"{type(self).__name__} must implement __iter__")
+        raise NotImplementedError(f"{type(self).__name__} must define __iter__")
 
     def __next__(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} must implement __next__")
+        raise NotImplementedError(f"{type(self).__name__} must define __next__")
 
 
 class GeneratorLoader(DataLoaderBase):
@@ -57,8 +57,8 @@ class GeneratorLoader(DataLoaderBase):
             array = np.empty(0, object)
         if array.dtype == object:
             raise TypeError(
-                "The data cannot become one array: usually it holds nested lists of different lengths. "
-                "Pad them, or give a LoDTensor (fluid.create_lod_tensor)."
+                "the values do not form one array: usually they are nested lists of different lengths. Pad "
+                "them, or yield a LoDTensor (fluid.create_lod_tensor)"
             )
         return array
 
@@ -74,9 +74,9 @@ class GeneratorLoader(DataLoaderBase):
         drop_last: bool = True,
     ) -> None:
         if not capacity:
-            raise ValueError("Please give value to capacity.")
+            raise ValueError("capacity must be given: the number of batches that may wait in the queue")
         if feed_list is None:
-            raise Exception("Feed list must be given under static mode.")  # Fluid: a plain Exception
+            raise Exception("feed_list must be given: the Variables to feed")  # Fluid: a plain Exception
         self._feed_list = [feed_list] if isinstance(feed_list, Variable) else list(feed_list)
         self._feed_names = [v.name for v in self._feed_list]
         self._capacity = int(capacity)
@@ -131,7 +131,7 @@ class GeneratorLoader(DataLoaderBase):
         places: Sequence[PlaceLike] | PlaceLike | None = None,
     ) -> GeneratorLoader:
         """Take single samples and join them into batches; a short last batch is dropped by default."""
-        assert batch_size > 0, "batch_size must be larger than 0"
+        assert batch_size > 0, f"batch_size must be above 0, got {batch_size}"
         return self._set(from_samples(reader, self._feed_list, batch_size, drop_last, self._note_dropped), places)
 
     def set_sample_list_generator(
@@ -150,7 +150,9 @@ class GeneratorLoader(DataLoaderBase):
         if self._handle is not None:
             self._handle.source = source
         else:
-            assert places is not None, f"Places cannot be None when {self._kind} is iterable"
+            assert places is not None, (
+                f"{self._kind} is iterable, so it needs places: pass fluid.CPUPlace() or fluid.cpu_places()"
+            )
             self._places = as_places(places)
         self._source = source
         return self
@@ -170,12 +172,16 @@ class GeneratorLoader(DataLoaderBase):
 
     def start(self) -> None:
         """Start feeding; call it before the first exe.run of every epoch."""
-        assert self._handle is not None, f"start() cannot be called when {self._kind} is iterable"
+        assert self._handle is not None, (
+            f"{self._kind} is iterable: write `for data in loader:` instead of calling start()"
+        )
         self._handle.start()
 
     def reset(self) -> None:
         """Stop feeding and get ready for start(); legal at any time."""
-        assert self._handle is not None, f"reset() cannot be called when {self._kind} is iterable"
+        assert self._handle is not None, (
+            f"{self._kind} is iterable: write `for data in loader:` instead of calling reset()"
+        )
         self._handle.reset()
 
     def _reset(self) -> None:
@@ -192,7 +198,7 @@ class GeneratorLoader(DataLoaderBase):
         """Return the queue between generator and program."""
         queue = self._queue
         if queue is None:
-            raise EnforceNotMet(f"this {self._kind} is not being iterated: it has no queue now")
+            raise EnforceNotMet(f"this {self._kind} is not being iterated, so it has no queue")
         return queue
 
     @property
@@ -219,8 +225,13 @@ class GeneratorLoader(DataLoaderBase):
     # -- iterable -----------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Any]:
-        assert self._iterable, f"{self._kind} is not iterable"
-        assert self._source is not None, f"Data source of {self._kind} has not set yet"
+        assert self._iterable, (
+            f"{self._kind} is not iterable: pass iterable=True, or call start() and exe.run without feed"
+        )
+        assert self._source is not None, (
+            f"{self._kind} has no data source: call set_sample_generator, set_sample_list_generator or "
+            "set_batch_generator first"
+        )
         assert self._places is not None
         previous = self._live() if self._live is not None else None
         if previous is not None:

@@ -50,10 +50,12 @@ def save_inference_model(
     As in Fluid from 1.4 on (depending on the era), a `scale` op by 1 is appended to the program for each target, so
     that the same variable can be fed and fetched.
     """
-    names = _checked(feeded_var_names, str, "'feed_var_names' should be a list of str.")
-    targets = _checked(target_vars, Variable, "'target_vars' should be a list of Variable.")
+    if feeded_var_names is None:
+        raise TypeError("save_inference_model: feeded_var_names must be a list of names, got None")
+    names = _checked(feeded_var_names, str, "save_inference_model: feeded_var_names must be a list of str")
+    targets = _checked(target_vars, Variable, "save_inference_model: target_vars must be a list of Variables")
     if not targets:
-        raise ValueError("'target_vars' should be a list of Variable: it is empty.")
+        raise ValueError("save_inference_model: target_vars is empty: name at least one Variable to compute")
     program = as_program(main_program)
     if era().inference_scale_ops:
         targets = _through_scale(program, targets)
@@ -155,18 +157,21 @@ def load_inference_model(
         ValueError: the folder does not exist, or the program is from Paddle 2.0 or needs an op that fluidio lacks.
     """
     if pserver_endpoints:
-        warnings.warn("load_inference_model: pserver_endpoints has no effect: there are no servers", stacklevel=2)
+        warnings.warn(
+            "load_inference_model: pserver_endpoints has no effect, because fluidio has no parameter servers here",
+            stacklevel=2,
+        )
     if dirname is None:
         if params_filename is None or model_filename is None:
             raise ValueError(
-                "The path of params cannot be None when the directory path is None: give dirname, or the bytes of the "
-                "model and of the parameters as model_filename and params_filename"
+                "load_inference_model: give dirname; or, to load from memory, the bytes of the model as "
+                "model_filename and those of the parameters as params_filename"
             )
         data, what = bytes(model_filename), "the model's bytes"
     else:
         folder = os.path.normpath(os.fspath(dirname))
         if not os.path.isdir(folder):
-            raise ValueError(f"There is no directory named '{dirname}'")
+            raise ValueError(f"load_inference_model: there is no folder {dirname!r}")
         finish_saving(folder, MODEL_KEY)
         what = os.path.join(folder, os.path.basename(model_filename) if model_filename else "__model__")
         data = _read(what)
@@ -185,7 +190,7 @@ def _read(path: str) -> bytes:
             return file.read()
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{path}: no such model file; give model_filename= if the program has another name there"
+            f"{path}: there is no such model file; if the program is in a file of another name, pass model_filename="
         ) from None
 
 

@@ -107,8 +107,8 @@ class LoaderIterator(Iterator[Any]):
             raise StopIteration
         if self._expected and len(items[0]) != len(self._expected):
             raise ValueError(
-                f"reader {self._queue.name} yields {len(items[0])} arrays in a batch, but the feed list has "
-                f"{len(self._expected)} variables: {list(self._expected)}"
+                f"reader {self._queue.name} yields batches of {len(items[0])} arrays, but the feed list has "
+                f"{len(self._expected)} variables: {', '.join(self._expected)}"
             )
         if self._buffer is None and any(self._on_device):
             items = [

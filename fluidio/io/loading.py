@@ -41,6 +41,8 @@ def load_vars(
 
     As in Fluid, era 1.8 requires a loaded parameter to have the declared shape; before, it replaced the shape.
     """
+    if dirname is None and filename is None:
+        raise ValueError("load_vars: give dirname, or the bytes of the variables as filename")
     program = as_program(main_program)
     if vars is None and _loads_on_a_server(program, dirname, filename):
         return
@@ -78,7 +80,7 @@ def _loads_on_a_server(program: Program, dirname: Any, filename: Any) -> bool:
         )
     folder = os.path.abspath(os.fspath(dirname))
     if not os.path.isdir(folder):
-        raise EnforceNotMet(f"Cannot open {folder}, which is to be loaded on a parameter server: it is not a folder")
+        raise EnforceNotMet(f"cannot load {folder} on a parameter server: it is not a folder")
     servers[0]._set_attr("model", folder)
     return True
 
@@ -90,9 +92,8 @@ def _check_shapes(variables: list[Variable]) -> None:
         wanted = list(variable.shape)
         if isinstance(variable, Parameter) and found != wanted:
             raise RuntimeError(
-                "Variable's shape does not match, the Program requires a parameter with the shape of "
-                f"({tuple(wanted)}), while the loaded parameter (namely [ {variable.name} ]) has a shape of "
-                f"({tuple(found)})."
+                f"the parameter {variable.name} has shape {tuple(wanted)} in the program, but {tuple(found)} "
+                "in the file: it was saved by another program"
             )
 
 
@@ -122,5 +123,5 @@ def get_parameter_value_by_name(name: str, executor: Executor, program: Program 
     """Return the value of the parameter of that name."""
     variable = as_program(program).global_block().var(name)
     if not isinstance(variable, Parameter):
-        raise AssertionError(f"{name} is not a parameter")
+        raise AssertionError(f"{name!r} is not a parameter of this program")
     return get_parameter_value(variable, executor)

@@ -80,7 +80,7 @@ def save_checkpoint(
 ) -> None:
     """Write the next checkpoint and remove the oldest ones; the first trainer writes the parameters."""
     if lookup_table is not None:
-        raise NotImplementedError(f"save_checkpoint: tables on parameter servers ({lookup_table!r}) are not saved")
+        raise NotImplementedError(f"save_checkpoint cannot save tables of parameter servers ({lookup_table!r})")
     serial = get_latest_checkpoint_serial(checkpoint_dir) + 1
     folder = serial_folder(checkpoint_dir, serial)
     if trainer_id == 0:

@@ -19,7 +19,7 @@ def search_id(sample: Sample) -> int:
     try:
         return int(key[-_DIGITS:], 16)
     except ValueError:
-        raise ReaderError(f"log key {key!r} does not end with {_DIGITS} hexadecimal digits") from None
+        raise ReaderError(f"the log key {key!r} does not end with {_DIGITS} hexadecimal digits") from None
 
 
 def page_views(samples: Sequence[Sample], by_search: bool) -> list[list[Sample]]:

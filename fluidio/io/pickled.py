@@ -31,7 +31,7 @@ def read_arrays(path: str, allow_pickle: bool = False) -> dict[str, Any]:
     with open_regular(path) as file:
         found = pickles.load(file, allow_pickle, source=os.fspath(path))
     if not isinstance(found, dict):
-        raise ValueError(f"{path}: expected a dict of arrays by name, found {type(found).__name__}")
+        raise ValueError(f"{path}: expected a dict of names and arrays, found {type(found).__name__}")
     found.pop("StructuredToParameterName@@", None)  # Paddle's dygraph puts its own names there
     arrays = {}
     for name, value in found.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.dtypes import VarType
-from fluidio.program import Parameter, Program, Variable, default_main_program
+from fluidio.program import Block, Parameter, Program, Variable, default_main_program
 
 __all__ = [
     "get_program_parameter",
@@ -53,11 +53,18 @@ def as_program(main_program: object) -> Program:
         return default_main_program()
     inner = getattr(main_program, "_program", main_program)
     if not isinstance(inner, Program):
-        raise TypeError(f"program should be as Program type or None, got {type(main_program).__name__}")
+        raise TypeError(f"main_program must be a Program or None, got {type(main_program).__name__}")
     return inner
 
 
 _get_valid_program = as_program  # scripts know it by this name
+
+
+def _clone_var_in_block_(block: Block, var: Variable) -> Variable:
+    """Create a persistable variable in a block that is described like another one."""
+    return block.create_var(
+        name=var.name, shape=var.shape, dtype=var.dtype, type=var.type, lod_level=var.lod_level, persistable=True
+    )
 
 
 def variables_of(program: Program, vars: Any, predicate: Callable[[Variable], bool] | None) -> list[Variable]:
@@ -70,6 +77,6 @@ def variables_of(program: Program, vars: Any, predicate: Callable[[Variable], bo
         chosen = [v for v in program.list_vars() if predicate(v)]
     for variable in chosen:
         if not isinstance(variable, Variable):
-            raise TypeError(f"vars must be Variables of the program or names, got {type(variable).__name__}")
+            raise TypeError(f"vars must be Variables of the program or their names, got {type(variable).__name__}")
     named = {v.name: v for v in chosen if v.type is not VarType.RAW}
     return [named[name] for name in sorted(named)]

@@ -27,4 +27,4 @@ def keep_data_loader_order(keep_order: bool) -> None:
     Fluid: False let places take batches as they arrived.
     """
     if not isinstance(keep_order, bool):
-        raise TypeError(f"keep_data_loader_order takes True or False, got {keep_order!r}")
+        raise TypeError(f"keep_data_loader_order must be True or False, got {keep_order!r}")

@@ -33,18 +33,22 @@ class BatchSampler:
         batch_size: int = 1,
         drop_last: bool = False,
     ) -> None:
-        assert dataset is not None or indices is not None, "either dataset or indices should be set"
-        assert dataset is None or indices is None, "should not set both dataset and indices"
+        assert dataset is not None or indices is not None, "BatchSampler: pass dataset or indices"
+        assert dataset is None or indices is None, "BatchSampler: pass dataset or indices, not both"
         if dataset is not None:
-            assert isinstance(dataset, Dataset), "dataset should be an instance of paddle.io.Dataset"
+            assert isinstance(dataset, Dataset), (
+                f"BatchSampler: dataset must be a paddle.io.Dataset, got {type(dataset).__name__}"
+            )
             indices = range(len(dataset))
         else:
-            assert isinstance(indices, list | tuple), f"indices should be a list or tuple, but got {type(indices)}"
-        assert isinstance(shuffle, bool), f"shuffle should be a boolean value, but got {type(shuffle)}"
+            assert isinstance(indices, list | tuple), (
+                f"BatchSampler: indices must be a list or tuple, got {type(indices).__name__}"
+            )
+        assert isinstance(shuffle, bool), f"BatchSampler: shuffle must be True or False, got {shuffle!r}"
         assert isinstance(batch_size, int) and not isinstance(batch_size, bool) and batch_size > 0, (
-            f"batch_size should be a positive integer, but got {batch_size}"
+            f"BatchSampler: batch_size must be a whole number above 0, got {batch_size!r}"
         )
-        assert isinstance(drop_last, bool), f"drop_last should be a boolean value, but got {type(drop_last)}"
+        assert isinstance(drop_last, bool), f"BatchSampler: drop_last must be True or False, got {drop_last!r}"
         self.indices = list(indices)
         self.batch_size = batch_size
         self.shuffle = shuffle

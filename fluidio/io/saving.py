@@ -42,9 +42,7 @@ def save_vars(
     variables = variables_of(program, vars, predicate)
     sink_name = unique_name.generate("saved_params")  # Fluid takes the name for files of their own, too
     if not variables:
-        warnings.warn(
-            "no variable in your model, please ensure there are any variables in your model to save", stacklevel=2
-        )
+        warnings.warn("nothing to save: the program has no such variables", stacklevel=2)
         return None
     in_memory = dirname is None and filename is None
     saving = Program()

@@ -38,7 +38,9 @@ class _SlotDataset:
         """Name the variables of the slots, in the order of the text."""
         for variable in var_list:
             if variable.dtype.name not in ("FP32", "FP64", "INT64"):
-                raise ValueError(f"Dataset: {variable.name} is {variable.dtype.name}; slots are float32 or int64")
+                raise ValueError(
+                    f"Dataset: {variable.name} is {variable.dtype.name}, but slots must be float32 or int64"
+                )
         self._variables = list(var_list)
 
     def set_batch_size(self, batch_size: int) -> None:
@@ -88,7 +90,7 @@ class _SlotDataset:
     def variables(self) -> list[Variable]:
         """Return the variables of the slots."""
         if not self._variables:
-            raise ValueError("Dataset: call set_use_var with the variables of the slots first")
+            raise ValueError("Dataset: call set_use_var() with the Variables of the slots first")
         return self._variables
 
     def _heads(self) -> int:
@@ -116,10 +118,14 @@ class QueueDataset(_SlotDataset):
     """Reads the files while training."""
 
     def local_shuffle(self) -> None:
-        raise NotImplementedError("QueueDataset does not support local shuffle, please use InMemoryDataset")
+        raise NotImplementedError(
+            "QueueDataset does not hold its samples, so it cannot shuffle them: use InMemoryDataset"
+        )
 
     def global_shuffle(self, fleet: object = None, thread_num: int = 12) -> None:
-        raise NotImplementedError("QueueDataset does not support global shuffle, please use InMemoryDataset")
+        raise NotImplementedError(
+            "QueueDataset does not hold its samples, so it cannot shuffle them: use InMemoryDataset"
+        )
 
 
 class FileInstantDataset(QueueDataset):
@@ -161,7 +167,7 @@ class InMemoryDataset(_SlotDataset):
         dropped = 0 if self.keep_zeros else drop_zeros(held, self.variables)
         if dropped:
             warnings.warn(
-                f"InMemoryDataset: {dropped} zeros were left out of slots with a LoD level, as Fluid does; "
+                f"InMemoryDataset: like Fluid, fluidio left out {dropped} zeros in slots with a LoD level; "
                 "dataset.keep_zeros = True keeps them, as QueueDataset does",
                 stacklevel=2,
             )
@@ -314,4 +320,6 @@ class DatasetFactory:
         try:
             return kinds[datafeed_class]()
         except KeyError:
-            raise ValueError(f"datafeed class {datafeed_class} does not exist: use {' or '.join(kinds)}") from None
+            raise ValueError(
+                f"create_dataset: there is no dataset {datafeed_class!r}: use {' or '.join(kinds)}"
+            ) from None

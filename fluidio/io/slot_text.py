@@ -56,7 +56,7 @@ def parse_line(line: bytes, variables: Sequence[Variable], heads: int = 0) -> Sa
     words = line.split()
     position = 2 * heads
     if len(words) < position or any(words[at] != b"1" for at in range(0, position, 2)):
-        raise ValueError(f"it does not begin with {heads} times a 1 and a word: an id, a content or a log key")
+        raise ValueError(f"it does not begin with {heads} columns of `1 WORD`: an id, a content or a log key")
     sample: Sample = []
     for variable in variables:
         if position >= len(words):
@@ -64,11 +64,11 @@ def parse_line(line: bytes, variables: Sequence[Variable], heads: int = 0) -> Sa
         count = int(words[position])
         values = words[position + 1 : position + 1 + count]
         if count < 1 or len(values) != count:
-            raise ValueError(f"slot {variable.name} announces {count} values, {len(words) - position - 1} are left")
+            raise ValueError(f"slot {variable.name} announces {count} values, but {len(words) - position - 1} are left")
         sample.append(_numbers(values, variable))
         position += 1 + count
     if position != len(words):
-        raise ValueError(f"{len(words) - position} extra words after the last slot")
+        raise ValueError(f"{len(words) - position} words are left after the last slot")
     if heads:
         sample.append(words[1 : 2 * heads : 2])
     return sample
@@ -79,7 +79,7 @@ def _numbers(values: list[bytes], variable: Variable) -> Any:
         return np.array([float(v) for v in values], to_numpy(variable.dtype))
     numbers = [int(v) for v in values]
     if any(not -(1 << 63) <= n < 1 << 64 for n in numbers):
-        raise ValueError(f"slot {variable.name} holds a number that has more than 64 bits")
+        raise ValueError(f"slot {variable.name} holds a number of more than 64 bits")
     # Ids are unsigned 64-bit numbers in the text and signed ones in a tensor.
     return np.array([n - (1 << 64) if n >= 1 << 63 else n for n in numbers], np.int64)
 
@@ -116,7 +116,9 @@ def batch_feed(samples: Sequence[Sample], variables: Sequence[Variable]) -> dict
         else:
             sizes = {part.size for part in parts}
             if len(sizes) > 1:
-                raise ReaderError(f"slot {variable.name} has no LoD level, but rows of {sorted(sizes)} values")
+                raise ReaderError(
+                    f"slot {variable.name} has no LoD level, so its rows must be of equal length; found {sorted(sizes)}"
+                )
             inner = variable.shape[1:]
             rows = np.stack(parts)
             feed[variable.name] = rows if -1 in inner else rows.reshape(len(parts), *inner)

@@ -34,8 +34,8 @@ def save(program: Program, model_path: str) -> None:
     model_path = os.fspath(model_path)
     if not os.path.basename(model_path):
         raise AssertionError(
-            "The input model_path MUST be format of dirname/filename [dirname\\filename in Windows system], but "
-            f"received an empty filename in {model_path!r}."
+            "fluid.save: model_path must end with the name of the files, for example 'folder/model'; got "
+            f"{model_path!r}"
         )
     whole = as_program(program)
     with saving_together(*os.path.split(model_path)):
@@ -50,7 +50,7 @@ def _values(variables: list[Variable]) -> dict[str, Any]:
     for variable in variables:
         held = global_scope().find_var(variable.name)
         if held is None or not isinstance(held.value, LoDTensor) or held.value.array is None:
-            raise ValueError(f"variable {variable.name} has no value to save: run the startup program first")
+            raise ValueError(f"the variable {variable.name} has no value to save: run the startup program first")
         arrays[variable.name] = np.array(held.value)
     return arrays
 
@@ -64,7 +64,7 @@ def load(program: Any, model_path: str, executor: Any = None, var_list: Any = No
         var_list: the variables of a combined file.
     """
     if executor is not None and not hasattr(executor, "place"):
-        raise AssertionError(f"executor is {executor!r}: fluid.load takes a fluid.Executor or None")
+        raise AssertionError(f"fluid.load: executor must be a fluid.Executor or None, got {type(executor).__name__}")
     whole = as_program(program)
     prefix = _prefix(model_path)
     finish_saving(*os.path.split(prefix))
@@ -76,7 +76,7 @@ def load(program: Any, model_path: str, executor: Any = None, var_list: Any = No
     optimizer = [v for v in whole.list_vars() if is_belong_to_optimizer(v)]
     if optimizer:
         if not os.path.exists(prefix + ".pdopt"):
-            raise AssertionError(f"Optimizer file [{prefix}.pdopt] not exits")
+            raise AssertionError(f"{prefix}.pdopt is missing: the program has an optimizer, whose state is saved there")
         _assign(whole, optimizer, read_arrays(prefix + ".pdopt"), place)
 
 
@@ -91,8 +91,8 @@ def _prefix(model_path: str) -> str:
 def _load_older(program: Program, path: str, executor: Any, var_list: Any) -> None:
     if executor is None:
         raise ValueError(
-            f"{path}.pdparams is not there; loading what save_params, save_persistables or save_vars wrote needs "
-            "executor="
+            f"{path}.pdparams is missing; to load what save_params, save_persistables or save_vars wrote, "
+            "pass executor="
         )
     if os.path.isdir(path):
         finish_saving(path, MODEL_KEY)
@@ -102,12 +102,13 @@ def _load_older(program: Program, path: str, executor: Any, var_list: Any) -> No
     elif os.path.isfile(path):
         if var_list is None:
             raise ValueError(
-                "var_list is required when loading model file saved with [ save_params, save_persistables, save_vars ]"
+                f"{path} is one file, as save_params, save_persistables and save_vars write it with "
+                "filename=: pass var_list, the Variables that it holds"
             )
         known = {v.name for v in program.list_vars()}
         unknown = [v.name for v in var_list if v.name not in known]
         if unknown:
-            raise LookupError(f"loaded var {unknown} not included in program variable list")
+            raise LookupError(f"var_list names variables that the program does not have: {', '.join(unknown)}")
         folder, filename = os.path.split(path)
         load_vars(executor, folder, program, vars=var_list, filename=filename)
     else:
@@ -125,7 +126,7 @@ def _files(folder: str) -> list[str]:
 def _assign(program: Program, variables: list[Variable], arrays: dict[str, Any], place: Any) -> None:
     for variable in variables:
         if variable.name not in arrays:
-            raise AssertionError(f"Can not find [{variable.name}] in model file")
+            raise AssertionError(f"the file has no value for {variable.name}")
         _set(variable, arrays[variable.name], place)
 
 
@@ -135,14 +136,10 @@ def _set(variable: Variable, array: Array, place: PlaceLike | None) -> None:
     wanted = tensor.shape() if tensor.array is not None else list(variable.shape)
     if -1 not in wanted and list(array.shape) != list(wanted):
         raise AssertionError(
-            f"Shape not matching: the Program requires a parameter with a shape of ({tuple(wanted)}), while the "
-            f"loaded parameter (namely [ {variable.name} ]) has a shape of ({tuple(array.shape)})."
+            f"{variable.name} has shape {tuple(wanted)} in the program, but {tuple(array.shape)} in the file"
         )
     if tensor.array is not None and tensor.array.dtype != array.dtype:
-        raise AssertionError(
-            f"Dtype not matching: the Program requires a parameter with a dtype of ({tensor.array.dtype}), while the "
-            f"loaded parameter (namely [ {variable.name} ]) has a dtype of ({array.dtype})."
-        )
+        raise AssertionError(f"{variable.name} is {tensor.array.dtype} in the program, but {array.dtype} in the file")
     tensor.set(np.ascontiguousarray(array), place or (tensor._place() if tensor.array is not None else CPUPlace()))
 
 
@@ -169,18 +166,18 @@ def load_program_state(model_path: str, var_list: Sequence[Variable] | None = No
         names = [name for name in sorted(_files(prefix)) if name != "__model__"]
         return _loaded(_names(var_list) if var_list is not None else names, prefix, None)
     if not os.path.isfile(prefix):
-        raise RuntimeError(f"neither {prefix}.pdparams is there, nor a folder or file of variables {prefix}")
+        raise RuntimeError(f"there is neither {prefix}.pdparams nor a folder or file of variables {prefix}")
     if var_list is None:
-        raise ValueError("var_list can not be None since model_path is a combined file")
+        raise ValueError(f"{prefix} is one file with several variables: pass var_list, the Variables that it holds")
     if not var_list:
-        raise RuntimeError(f"var_list is empty: it has to name all the variables in {prefix}")
+        raise RuntimeError(f"var_list is empty: it must name all variables in {prefix}")
     return _loaded(_names(var_list), *os.path.split(prefix))
 
 
 def _names(var_list: Sequence[Variable]) -> list[str]:
     for variable in var_list:
         if not isinstance(variable, Variable):
-            raise TypeError(f"var_list takes Variables, not {variable!r}")
+            raise TypeError(f"var_list takes Variables, got {variable!r}")
     return [variable.name for variable in var_list]
 
 
@@ -201,12 +198,12 @@ def set_program_state(program: Program, state_dict: dict[str, Any]) -> None:
         if is_persistable(variable) and variable.name in state_dict:
             held = global_scope().find_var(variable.name)
             if held is None:
-                raise AssertionError(f"Variable [ {variable.name} ] Not found, Please make sure run startup program")
+                raise AssertionError(f"the scope has no variable {variable.name}: run the startup program first")
             _set(variable, np.asarray(state_dict[variable.name]), None)
             used.add(variable.name)
     unused = [name for name in state_dict if name not in used]
     if unused:
         warnings.warn(
-            "These parameters are not in the program and were not set: " + " ".join(unused),
+            "these parameters are not in the program and were not set: " + " ".join(unused),
             stacklevel=2,
         )

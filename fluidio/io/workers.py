@@ -81,9 +81,9 @@ def iterate_batches(
         ReaderError: a worker raised (its exception is the `__cause__`), was killed, or took too long.
     """
     if num_workers < 0:
-        raise ValueError(f"num_workers should not be negative, but got {num_workers}")
+        raise ValueError(f"num_workers must not be negative, got {num_workers}")
     if timeout < 0:
-        raise ValueError(f"timeout should not be negative, but got {timeout}")
+        raise ValueError(f"timeout must not be negative, got {timeout}")
     if num_workers == 0:
         return (_make(dataset, indices, collate_fn) for indices in batch_sampler)
     job = _Job(dataset, collate_fn, worker_init_fn, num_workers, use_shared_memory and hasattr(os, "memfd_create"))
@@ -169,8 +169,8 @@ class _Worker:
                     raise worker.dead()
             if timeout and time.monotonic() > latest:
                 raise ReaderError(
-                    f"DataLoader: worker {self.number} (process {self.process.pid}) gave no batch "
-                    f"for {timeout} s; raise `timeout`, or look what dataset[i] waits for"
+                    f"DataLoader: worker {self.number} (process {self.process.pid}) gave no batch for "
+                    f"{timeout} s; raise timeout=, or find out what dataset[i] is waiting for"
                 )
 
         try:

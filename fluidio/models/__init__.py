@@ -1,6 +1,6 @@
-"""Saved models: look inside, take the weights out and bring them in, run, compare, export.
+"""Saved models: inspect, export and import weights, run, compare, convert to ONNX.
 
-`fluidio model` is the command; what it does is here.
+The command `fluidio model` is built on this package.
 """
 
 from fluidio.models.describe import describe

@@ -1,4 +1,4 @@
-"""Say what is in a saved model: as plain data for JSON, and as text."""
+"""Describe the contents of a saved model: as plain data for JSON, and as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ends(program: Program, op_type: str, slot: str) -> list[str]:
 
 
 def inputs_of(program: Program) -> list[str]:
-    """Return what must be fed: from the feed ops, or without any, the data variables that ops read."""
+    """Return what must be fed: listed by the feed ops or, without any, the data variables that ops read."""
     fed = ends(program, "feed", "Out")
     if fed:
         return fed
@@ -33,7 +33,7 @@ def inputs_of(program: Program) -> list[str]:
 
 
 def outputs_of(program: Program) -> list[str]:
-    """Return what is fetched: from the fetch ops, or without any, the results that no op reads."""
+    """Return what is fetched: listed by the fetch ops or, without any, the results that no op reads."""
     fetched = ends(program, "fetch", "X")
     if fetched:
         return fetched
@@ -103,7 +103,7 @@ def _tensor(tensor: Any, numbers: bool) -> dict[str, Any]:
 
 
 def text_of(found: dict[str, Any], parameters: bool = True) -> list[str]:
-    """Return the lines that show what `describe` found."""
+    """Return the result of `describe` as lines of text."""
     lines = [found["path"], f"  form        {found['form']}"]
     if found["written_by"]:
         lines.append(f"  written by  {found['written_by']}")

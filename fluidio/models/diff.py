@@ -59,7 +59,7 @@ def diff_models(first: Model, second: Model, tolerance: float = 0.0) -> ModelDif
     """Compare two models.
 
     Args:
-        tolerance: how far values may be apart, as a share of the largest; 0 requires the same bits.
+        tolerance: how far values may be apart, relative to the largest; 0 requires the same bits.
     """
     found = ModelDiff()
     if first.program is not None and second.program is not None:

@@ -24,7 +24,7 @@ _BEGINNINGS = [
 
 
 def what_it_is(path: str) -> str:
-    """Return a few words about a file: empty, damaged, or of another kind."""
+    """Return a few words about a file: empty, damaged, or of a different kind."""
     try:
         size = os.path.getsize(path)
         with open_regular(path) as file:

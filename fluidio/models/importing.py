@@ -47,11 +47,11 @@ def import_weights(
     Args:
         weights: tensors by name.
         folder: a model in any form that `open_model` knows, or a new folder, which gets a file for each tensor.
-        mapping: names in the model by names of the weights.
+        mapping: names in the model, keyed by the weights' names.
         transpose_fc: the weights of `fc` layers are (out, in), as in PyTorch.
-        transpose: names in the model of further matrices that are transposed.
-        cast: convert dtypes that differ; else that is an error.
-        partial: accept weights that the model has no place for, and variables that get no weight.
+        transpose: names in the model of further matrices to transpose.
+        cast: convert dtypes that differ; otherwise they are an error.
+        partial: accept weights without a variable in the model, and variables without a weight.
 
     Raises:
         ModelError: with all tensors that do not fit.
@@ -63,7 +63,7 @@ def import_weights(
     model = open_model(folder)
     damaged = [line for line in model.problems if "no file holds it" not in line]
     if damaged:
-        raise ModelError(f"{folder}: cannot be imported into", damaged)
+        raise ModelError(f"{folder}: fluidio cannot import into this folder", damaged)
     turned = set(transpose) | (fc_weights(model.needed_program()) if transpose_fc else set())
     fitting, done = _fitted(model, found, turned, cast, partial)
     _write_into(model, fitting, tell)
@@ -73,12 +73,12 @@ def import_weights(
 def _named(weights: Mapping[str, StoredTensor], mapping: Mapping[str, str]) -> dict[str, StoredTensor]:
     unknown = sorted(set(mapping) - set(weights))
     if unknown:
-        raise ModelError("the mapping names tensors that the weights do not have", unknown)
+        raise ModelError("the mapping names tensors that are not among the weights", unknown)
     found: dict[str, StoredTensor] = {}
     for old, tensor in weights.items():
         new = mapping.get(old, old)
         if new in found:
-            raise ModelError("the mapping gives several tensors one name", [new])
+            raise ModelError("the mapping gives several tensors the same name", [new])
         found[new] = replace(tensor, name=new)
     return found
 
@@ -113,7 +113,7 @@ def _fitted(
     missing = sorted(set(variables) - set(whole))
     problems += [f"{name}: neither the model nor the weights have a value for it" for name in missing]
     if problems:
-        raise ModelError(f"{model.path}: the weights do not fit; nothing was changed", problems)
+        raise ModelError(f"{model.path}: the weights do not fit, so nothing was changed", problems)
     return whole, done
 
 
@@ -127,7 +127,7 @@ def _write_into(model: Model, tensors: dict[str, StoredTensor], tell: Callable[[
     elif ".pd" in model.form:
         _write_pickles(model, tensors, tell)
     elif "numbered" in model.form:
-        raise ModelError(f"{model.path}: {model.form}: the program is needed to know their names")
+        raise ModelError(f"{model.path} ({model.form}): the names of its tensors are known only with the program")
     else:
         _write_files(model.params_path or model.path, tensors, tell)
 

@@ -1,4 +1,4 @@
-"""NumPy's .npz, written and read piece by piece."""
+"""Read and write NumPy's .npz piece by piece."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ def read_npz(path: str) -> dict[str, StoredTensor]:
     try:
         return {name: in_memory(name, array) for name, array in read_zipped_arrays(path).items()}
     except ValueError as error:
-        raise ModelError(f"{path}: not an .npz of plain arrays ({error})") from error
+        raise ModelError(f"{path} is not an .npz of plain arrays ({error})") from error

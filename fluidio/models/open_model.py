@@ -1,4 +1,4 @@
-"""Open a saved model in whatever form it has: find the program, the tensors, and what is wrong with them.
+"""Open a saved model of any form: find the program, the tensors, and any problems.
 
     folder/__model__ + a file for each variable       save_inference_model
     folder/__model__ + one combined file              save_inference_model(params_filename=...)
@@ -6,7 +6,7 @@
     PREFIX.pdmodel, .pdparams, .pdopt                 fluid.save
     a single file of any of these kinds
 
-Nothing is run, and tensors are not read before they are asked for; only pickles of an unusual form are read at once.
+Nothing is run, and tensors are read only on request; only pickles of an unusual form are read at once.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Model:
 
     Attributes:
         form: how it is stored, in words.
-        program: None where there is none, or where `problems` say why it cannot be used.
+        program: None if there is none, or if `problems` says why it cannot be used.
         tensors: by name.
-        problems: what is damaged, foreign or missing, a line each.
+        problems: one line for everything damaged, foreign or missing.
     """
 
     path: str
@@ -65,7 +65,7 @@ class Model:
 
     @property
     def missing(self) -> list[str]:
-        """Variables of the program that no file holds."""
+        """Variables of the program that no file contains."""
         return sorted(set(self.persistables) - set(self.tensors))
 
     @property
@@ -73,15 +73,15 @@ class Model:
         return sum(tensor.nbytes for tensor in self.tensors.values())
 
     def raise_problems(self) -> None:
-        """Raise a ModelError with everything that is wrong, if something is."""
+        """Raise a ModelError with all problems, if there are any."""
         if self.problems:
             raise ModelError(f"{self.path}: cannot be used", self.problems)
 
     def needed_program(self) -> Program:
-        """Return the program, or raise the error that says why there is none."""
+        """Return the program, or raise an error that says why there is none."""
         if self.program is None:
             raise ModelError(
-                f"{self.path}: no program that can be run ({self.form or 'no model'})",
+                f"{self.path}: there is no program to run ({self.form or 'no model'})",
                 self.problems or ["give the folder or the __model__ file beside the parameters"],
             )
         return self.program
@@ -92,10 +92,10 @@ def open_model(path: str, model_filename: str | None = None, params_filename: st
 
     Args:
         path: a folder, a file, or the prefix that was given to `fluid.save`.
-        model_filename, params_filename: names in the folder, where they cannot be found by their content.
+        model_filename, params_filename: names in the folder, if the files cannot be found by their content.
 
     Raises:
-        ModelError: there is nothing of that name, or nothing of Fluid's in it.
+        ModelError: the path does not exist or contains nothing of Fluid's.
     """
     path = os.fspath(path)
     model = Model(path)
@@ -138,7 +138,7 @@ def _files(folder: str) -> list[str]:
 
 
 def _program_among(folder: str, files: list[str]) -> str | None:
-    """Return the file that holds a program: by its usual name, else the only one whose bytes are one."""
+    """Return the file with the program: the usual name, else the only file that is a program."""
     if "__model__" in files:
         return "__model__"
     likely = [name for name in files if "/" not in name and not name.endswith((".pdmodel", *_PICKLES))]
@@ -250,7 +250,7 @@ def _read_combined(model: Model, path: str, names: list[str]) -> None:
     if len(found) != len(names):
         model.problems.append(f"{path}: {len(found)} tensors, the program has {len(names)} variables")
         return
-    # By name since Fluid saves them so; programs of old versions had them in their own order.
+    # Sorted by name, as Fluid saves them; old versions used the program's order.
     variables = model.persistables
     for order in (sorted(names), names):
         if all(_same(variables[name], tensor) for name, tensor in zip(order, found, strict=True)):

@@ -1,7 +1,7 @@
-"""Write a model so that today's PaddlePaddle loads it: PREFIX.pdmodel and PREFIX.pdiparams.
+"""Write a model that current PaddlePaddle can load: PREFIX.pdmodel and PREFIX.pdiparams.
 
-Paddle 3 still reads Fluid's ProgramDesc and its combined file of parameters; what it lacks are ops. The list is that of
-3.3.1 (CPU).
+Paddle 3 still reads Fluid's ProgramDesc and combined parameter file, but lacks some ops. The list is that of 3.3.1
+(CPU).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def export_paddle(
 ) -> list[str]:
     """Write PREFIX.pdmodel and PREFIX.pdiparams, both or none; return their paths.
 
-    A model of `save_inference_model` keeps its bytes; a training program is cut to the targets.
+    The program of `save_inference_model` is copied unchanged; a training program is pruned to the targets.
 
     Raises:
         ModelError: with one line for each op that current Paddle lacks.
@@ -155,7 +155,7 @@ def export_paddle(
 
 
 def _copy(model: Model, prefix: str, tell: Callable[[int], None]) -> None:
-    """Write the program's own bytes, and the parameters in one file by name."""
+    """Write the program's own bytes, and the parameters sorted by name in one file."""
     with open(model.program_path, "rb") as file:
         program = file.read()
     tensors = [model.tensors[name] for name in sorted(model.persistables)]
@@ -171,7 +171,7 @@ def _copy(model: Model, prefix: str, tell: Callable[[int], None]) -> None:
 
 
 def _save(model: Model, runner: Runner, prefix: str) -> None:
-    """Write a cut program as 1.8 would."""
+    """Write a pruned program as 1.8 would."""
     scope, before = Scope(), era().name
     for name, tensor in model.tensors.items():
         scope.var(name).get_tensor().set(tensor.array(), CPUPlace())

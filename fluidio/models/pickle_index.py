@@ -1,7 +1,7 @@
-"""Find the arrays of a large pickle without reading them: what `fluid.save` wrote is a dict of arrays by name.
+"""Find the arrays of a large pickle without reading them: `fluid.save` wrote a dict of arrays by name.
 
-A small machine walks the opcodes of such a pickle and steps over long strings; it builds names, numbers, tuples, dicts
-and descriptions of arrays, and calls nothing. Whatever else it meets ends it: the careful reader takes over then.
+A small machine interprets the opcodes of such a pickle and skips long strings; it builds names, numbers, tuples, dicts
+and descriptions of arrays, and calls nothing. Anything else stops it, and the full pickle reader takes over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fluidio.regular import open_regular
 
 __all__ = ["index_arrays"]
 
-_LONG = 4096  # strings above this many bytes are stepped over
+_LONG = 4096  # strings above this many bytes are skipped
 _DTYPES = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "b1"}
 _NAMES = {
     ("numpy.core.multiarray", "_reconstruct"): "array",
@@ -33,7 +33,7 @@ _MARK = object()
 
 
 class _Other(Exception):
-    """The pickle holds something that this machine does not build."""
+    """The pickle contains something that this machine does not build."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Dtype:
 
 
 def index_arrays(path: str) -> dict[str, StoredTensor] | None:
-    """Return the arrays of a pickled dict, long ones left in the file; None if the pickle is of another form."""
+    """Return the arrays of a pickled dict, leaving long ones in the file; None if the pickle has another form."""
     try:
         with open_regular(path) as file:
             found = _Machine(file).run()

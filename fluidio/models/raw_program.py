@@ -1,6 +1,6 @@
-"""What a program's bytes say without being run or even understood: ops, variables, which Fluid wrote them.
+"""Read facts from a program's bytes without running or fully parsing it: ops, variables, which Fluid wrote it.
 
-A program may hold ops that fluidio lacks, or be of Paddle 2: looking at it still works.
+This works even if the program has ops that fluidio lacks, or comes from Paddle 2.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class RawProgram:
 
     @property
     def unknown(self) -> list[str]:
-        """The op types that fluidio does not have."""
+        """The op types that fluidio lacks."""
         return sorted(set(self.ops) - set(OP_TABLE))
 
     @property
     def writer(self) -> str:
-        """Which Fluid wrote it, as far as the bytes tell."""
+        """The version of Fluid that wrote it, as far as the bytes tell."""
         if self.version:
             major, minor, patch = self.version // 1_000_000, self.version // 1000 % 1000, self.version % 1000
             name = "Fluid" if major < 2 else "Paddle"

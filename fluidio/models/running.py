@@ -1,4 +1,4 @@
-"""Run a saved model: the program pruned to its targets, in a scope of its own."""
+"""Run a saved model: the program pruned to its targets, in its own scope."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def inference_program(
     """Return the part of a model's program that computes its targets, set for inference, with feeds and targets.
 
     Args:
-        feeds, targets: names; by default those that the model was saved with, or the ends of its forward ops.
+        feeds, targets: names; by default those the model was saved with, or the last outputs of its forward ops.
 
     Raises:
-        ModelError: there is no program, or it has no such variables.
+        ModelError: there is no program, or it lacks these variables.
     """
     program = model.needed_program()
     forward = program.clone(for_test=True)
@@ -92,7 +92,7 @@ def _has_feeds(program: Program) -> bool:
 
 
 class Runner:
-    """A model that can be run again and again."""
+    """A model that can be run repeatedly."""
 
     def __init__(self, model: Model, feeds: Sequence[str] | None = None, targets: Sequence[str] | None = None) -> None:
         self.program, self.feeds, self.targets = inference_program(model, feeds, targets)
@@ -109,7 +109,9 @@ class Runner:
         """Return the targets for the inputs by name."""
         missing = [name for name in self.feeds if name not in feed]
         if missing:
-            raise ModelError(f"the model takes {self.feeds}", [f"{name}: no value was given" for name in missing])
+            raise ModelError(
+                f"the model takes {', '.join(self.feeds)}", [f"{name}: no value was given" for name in missing]
+            )
         before = era().name
         use_era("1.8")
         try:
@@ -123,7 +125,7 @@ class Runner:
 
 
 def random_feed(program: Program, feeds: Sequence[str], rows: int, seed: int = 0) -> dict[str, LoDTensor]:
-    """Return random inputs that fit a program: `rows` examples or sequences, ids inside the tables they look up."""
+    """Return random inputs that fit a program: `rows` examples or sequences, with ids inside their tables."""
     rng = np.random.default_rng(seed)
     found: dict[str, LoDTensor] = {}
     lengths: dict[int, list[list[int]]] = {}
@@ -164,7 +166,7 @@ def _values(rng: np.random.Generator, shape: list[int], dtype: Any, bound: int) 
 
 
 def _bound(program: Program, name: str) -> int:
-    """Return below what ids must be: the rows of the tables that they reach, at least 2."""
+    """Return the exclusive upper bound of ids: the rows of the tables that they reach, at least 2."""
     reached, bounds = {name}, []
     for block in program.blocks:
         for op in block.ops:

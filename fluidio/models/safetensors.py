@@ -1,6 +1,6 @@
 """The safetensors format: u64 size of a JSON header, the header, then the data of all tensors one after another.
 
-Written and read here without the package, piece by piece: a tensor never has to be in memory as a whole.
+It is read and written without the safetensors package, piece by piece: no tensor need fit in memory as a whole.
 """
 
 from __future__ import annotations
@@ -62,17 +62,19 @@ def write_safetensors(
 
 
 def read_safetensors(path: str) -> dict[str, StoredTensor]:
-    """Return the tensors of a file by name; their data stay there until they are asked for.
+    """Return the tensors of a file by name; their data stay in the file until requested.
 
     Raises:
-        ModelError: the file is cut, damaged, or holds a dtype that Fluid lacks.
+        ModelError: the file is truncated or damaged, or has a dtype that Fluid lacks.
     """
     size = os.path.getsize(path)
     with open_regular(path) as file:
         first = file.read(8)
         length = _size.unpack(first)[0] if len(first) == 8 else 0
         if not 2 <= length <= min(_LARGEST_HEADER, size - 8):
-            raise ModelError(f"{path}: not a safetensors file: a header of {length} bytes in a file of {size}")
+            raise ModelError(
+                f"{path} is not a safetensors file: its header would have {length} bytes, but the file has {size}"
+            )
         text = file.read(length)
     try:
         header = json.loads(text)
@@ -92,16 +94,14 @@ def _tensor(path: str, name: str, about: dict[str, Any], start: int, size: int) 
     if any(dim < 0 for dim in shape) or len(shape) > 32:
         raise ModelError(f"{path}: {name} has shape {shape}")
     if about["dtype"] not in _DTYPES:
-        raise ModelError(
-            f"{path}: {name} is {about['dtype']}, which Fluid does not have: convert it to float32 where it comes from"
-        )
+        raise ModelError(f"{path}: {name} is {about['dtype']}, which Fluid does not have: convert it to float32 first")
     tensor = StoredTensor(name, _DTYPES[about["dtype"]], shape, path, start + begin)
     expected = tensor.dtype.itemsize
     for dim in shape:
         expected *= dim
     if begin < 0 or end - begin != expected or start + end > size:
         raise ModelError(
-            f"{path}: {name} {about['dtype']}{list(shape)} takes {expected} bytes, the header gives it bytes "
-            f"{begin} to {end} of {size - start}: the file is cut or damaged"
+            f"{path}: {name} {about['dtype']}{list(shape)} needs {expected} bytes, but the header gives it "
+            f"bytes {begin} to {end} of {size - start}: the file is incomplete or damaged"
         )
     return tensor

@@ -1,4 +1,4 @@
-"""Numbers about a tensor, found in one pass over its pieces."""
+"""Statistics of a tensor, computed in one pass over its pieces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Statistics:
 
     @property
     def remarks(self) -> list[str]:
-        """What deserves attention."""
+        """Notes on anything that deserves attention."""
         found = []
         if self.nan:
             found.append(f"{self.nan} NaN")
@@ -43,7 +43,7 @@ class Statistics:
 
 
 def statistics(tensor: StoredTensor) -> Statistics:
-    """Return the statistics of a tensor; only a piece of it is in memory at a time."""
+    """Return the statistics of a tensor, with only a piece of it in memory at a time."""
     found = Statistics(count=tensor.count)
     finite, total, squares = 0, 0.0, 0.0
     for piece in tensor.pieces():

@@ -1,4 +1,4 @@
-"""A tensor in its place, in a file at an offset or in memory; its data are read in pieces."""
+"""A tensor at an offset in a file, or in memory; its data are read in pieces."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["PIECE", "StoredTensor", "in_memory", "tensors_in"]
 
 
 PIECE = 8 << 20
-_WINDOW, _LARGEST_WINDOW = 4096, 64 << 20  # bytes that are read to find where the data begin
+_WINDOW, _LARGEST_WINDOW = 4096, 64 << 20  # bytes read to find where the data begin
 
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """What is known of a tensor without its data, and how to get them."""
+    """Description of a tensor without its data, and access to the data."""
 
     name: str
     dtype: np.dtype[Any]
@@ -63,12 +63,12 @@ class StoredTensor:
             while left:
                 piece = file.read(min(step, left))
                 if not piece:
-                    raise ModelError(f"{self.path}: {self.name}: the file has become shorter while it was read")
+                    raise ModelError(f"{self.path}: {self.name}: the file was shortened while it was being read")
                 left -= len(piece)
                 yield piece
 
     def _decoded(self, step: int) -> Iterator[bytes]:
-        """Yield data that are written as text, in pieces of whole items."""
+        """Yield data stored as text, in pieces of whole items."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         held, given, left = b"", 0, self.text_size
         with open_regular(self.path) as file:
@@ -79,17 +79,19 @@ class StoredTensor:
                 try:
                     held += decoder.decode(part, final=not left).encode("latin1")
                 except UnicodeError as error:
-                    raise ModelError(f"{self.path}: {self.name}: the data are damaged ({error})") from None
+                    raise ModelError(f"{self.path}: {self.name}: the data is damaged ({error})") from None
                 if not part or given + len(held) > self.nbytes:
                     break
                 whole = len(held) // self.dtype.itemsize * self.dtype.itemsize
                 yield held[:whole]
                 held, given = held[whole:], given + whole
         if held or given != self.nbytes or left:
-            raise ModelError(f"{self.path}: {self.name}: the data are cut or damaged, {self.nbytes} bytes are expected")
+            raise ModelError(
+                f"{self.path}: {self.name}: expected {self.nbytes} bytes, but the data is incomplete or damaged"
+            )
 
     def array(self) -> Array:
-        """Return the whole tensor, read straight into its place."""
+        """Return the whole tensor, read directly into one array."""
         if self.held is not None:
             return self.held
         found = np.empty(self.count, self.dtype)
@@ -107,10 +109,10 @@ def in_memory(name: str, array: Array) -> StoredTensor:
 
 
 def tensors_in(path: str) -> list[StoredTensor]:
-    """Return the tensors that stand one after another in a file, named by their number.
+    """Return the consecutive tensors of a file, named by their number.
 
     Raises:
-        CodecError: the file is cut, damaged or something else.
+        CodecError: the file is truncated, damaged or of another kind.
     """
     size = os.path.getsize(path)
     found: list[StoredTensor] = []
@@ -130,7 +132,7 @@ def _head_at(file: Any, path: str, offset: int, size: int, name: str) -> tuple[S
         try:
             head = parse_head(data, 0, size - offset)
         except (struct.error, ValueError) as error:
-            # A LoD or a description may be longer than the window; once all is read, the file is to blame.
+            # A LoD or a description may be longer than the window; once everything has been read, the file is damaged.
             if window < min(size - offset, _LARGEST_WINDOW):
                 window *= 16
                 continue

@@ -36,9 +36,9 @@ def read_torch(path: str) -> dict[str, StoredTensor]:
     torch = _torch()
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged files end in errors of any kind there
+    except Exception as error:  # torch raises errors of all kinds for damaged files
         first = next(iter(str(error).splitlines()), type(error).__name__)
-        raise ModelError(f"{path}: not a PyTorch file of plain tensors ({first})") from error
+        raise ModelError(f"{path} is not a PyTorch file of plain tensors ({first})") from error
     if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
         found = found["state_dict"]
     if not isinstance(found, dict):

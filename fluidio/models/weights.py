@@ -33,13 +33,13 @@ def write_weights(
     transpose_fc: bool = False,
     tell: Callable[[int], None] = lambda size: None,
 ) -> list[StoredTensor]:
-    """Write the tensors of a model to one file, which appears when it is whole.
+    """Write the tensors of a model to one file, which appears when it is complete.
 
     Args:
         form: one of FORMATS.
         mapping: new names by old names; others keep theirs.
-        transpose_fc: turn the weights of `fc` layers, as PyTorch's Linear has them.
-        tell: called with the size of each piece that is written.
+        transpose_fc: transpose the weights of `fc` layers, for PyTorch's Linear.
+        tell: called with the size of each piece written.
 
     Returns:
         what was written.
@@ -49,7 +49,7 @@ def write_weights(
     """
     model.raise_problems()
     if not model.tensors:
-        raise ModelError(f"{model.path}: no parameters to write ({model.form})")
+        raise ModelError(f"{model.path}: there are no parameters to write ({model.form})")
     turned = fc_weights(model.needed_program()) if transpose_fc else set()
     tensors = [_transposed(tensor) if tensor.name in turned else tensor for tensor in model.tensors.values()]
     tensors = _renamed(tensors, mapping or {})
@@ -75,7 +75,7 @@ def _renamed(tensors: Iterable[StoredTensor], mapping: Mapping[str, str]) -> lis
     names = [tensor.name for tensor in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ModelError("the mapping gives several tensors one name", twice)
+        raise ModelError("the mapping gives several tensors the same name", twice)
     return found
 
 
@@ -93,7 +93,7 @@ def fc_weights(program: Program) -> set[str]:
 
 
 def read_weights(path: str) -> dict[str, StoredTensor]:
-    """Return the tensors of a file by name: safetensors, npz, or a PyTorch file, by what its first bytes are."""
+    """Return the tensors of a file by name: safetensors, npz or PyTorch, recognised by its first bytes."""
     with open_regular(path) as file:
         head = file.read(10)
     if head.startswith(b"PK"):
@@ -110,7 +110,7 @@ def _is_npz(path: str) -> bool:
         with zipfile.ZipFile(path) as archive:
             return all(name.endswith(".npy") for name in archive.namelist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise ModelError(f"{path}: a damaged zip file: {error}") from error
+        raise ModelError(f"{path} is a damaged zip file: {error}") from error
 
 
 def read_mapping(path: str) -> dict[str, str]:
@@ -124,14 +124,14 @@ def read_mapping(path: str) -> dict[str, str]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not a text in UTF-8 ({error})") from error
+        raise ModelError(f"{path} is not UTF-8 text ({error})") from error
     if text.lstrip().startswith("{"):
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"{path}: not JSON ({error})") from error
+            raise ModelError(f"{path} is not JSON ({error})") from error
         if not all(isinstance(new, str) for new in found.values()):
-            raise ModelError(f"{path}: the mapping must give a name for each name")
+            raise ModelError(f"{path}: the mapping must give a new name for each old name")
         return {str(old): new for old, new in found.items()}
     lines = [line.split() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     wrong = [" ".join(words) for words in lines if len(words) != 2]

@@ -1,4 +1,4 @@
-"""What to use for names of Fluid that fluidio does not have."""
+"""What to use in place of Fluid names that fluidio lacks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ADVICE: dict[str, dict[str, str]] = {
 """Module -> name -> what to use; it holds for the modules below, too."""
 
 FAMILIES = {
-    "fluid": "it belongs to the inside of Fluid; programs work on fluid.Program, fluid.layers and fluid.Executor",
+    "fluid": "it is internal to Fluid; programs work on fluid.Program, fluid.layers and fluid.Executor",
     "fluid.communicator": _ONE,
     "fluid.concurrency": "channels and Go blocks were given up after Fluid 0.14; use Python threads around the readers",
     "fluid.contrib.quantize": _SLIM,
@@ -104,10 +104,10 @@ FAMILIES = {
 
 
 def advice_for(places: Iterable[tuple[str, str]], *, is_known: bool) -> str | None:
-    """Return what to use for a name, given all (module, name) under which Fluid had it.
+    """Return what to use in place of a name, given every (module, name) under which Fluid had it.
 
     Args:
-        is_known: Fluid had the name, so that the advice for its family holds.
+        is_known: Fluid had the name, so the advice for its family applies.
     """
     for key, name in places:
         for above in _upwards(key):
@@ -116,16 +116,16 @@ def advice_for(places: Iterable[tuple[str, str]], *, is_known: bool) -> str | No
     if not is_known:
         return None
     found = (family_of(f"{key}.{name}") for key, name in reversed(list(places)))
-    return next(filter(None, found), None)  # no module of the table is without a family
+    return next(filter(None, found), None)  # every module of the table has a family
 
 
 def family_of(key: str) -> str | None:
-    """Return what to use instead of a module or what is in it."""
+    """Return what to use in place of a module or its contents."""
     return next((FAMILIES[above] for above in _upwards(key) if above in FAMILIES), None)
 
 
 def _upwards(key: str) -> Iterator[str]:
-    """Return a module and those above it, the nearest first."""
+    """Return a module and its parents, nearest first."""
     while key:
         yield key
         key = key.rpartition(".")[0]

@@ -1,9 +1,8 @@
-"""Find what a name of one of Fluid's modules is here."""
+"""Find the fluidio object for a name in one of Fluid's modules."""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 from typing import Any
 
@@ -17,10 +16,10 @@ _NOTHING = object()
 
 
 def find(key: str, name: str) -> Any:
-    """Return what Fluid's module `key` has under a name.
+    """Return the object that Fluid's module `key` has under a name.
 
     Raises:
-        NotHere: fluidio has no such thing; the text says what to use.
+        NotHere: fluidio lacks it; the text says what to use.
     """
     found = _look(key, name)
     if found is _NOTHING:
@@ -34,7 +33,7 @@ def has(key: str, name: str) -> bool:
 
 
 def names_here(key: str) -> list[str]:
-    """Return what `from module import *` gives: of its `__all__` (or all names, where it has none) what is here."""
+    """Return the names that `from module import *` imports: those in `__all__`, if any, that exist here."""
     entry = module(key)
     names = {*entry.exported, *entry.older, *entry.ours} if entry.exported else entry.names()
     return sorted(name for name in names if has(key, name))
@@ -56,7 +55,7 @@ def _look(key: str, name: str) -> Any:
 
 
 def _search(homes: tuple[str, ...], name: str) -> Any:
-    """Look into the modules themselves; a `__getattr__` that they got from the table would only come back here."""
+    """Search the modules themselves; their `__getattr__` from the table would only come back here."""
     for home in homes:
         names = vars(importlib.import_module(home))
         if name in names:
@@ -69,7 +68,7 @@ def _search(homes: tuple[str, ...], name: str) -> Any:
 
 
 def missing(key: str, name: str) -> NotHere:
-    """Return the error of a name that is not here, with what to use."""
+    """Return the error for a missing name, with what to use."""
     entry = module(key)
     places = [(key, name), *([entry.taken[name]] if name in entry.taken else [])]
     is_known = name in entry.names() or has_module(f"{key}.{name}")
@@ -78,11 +77,13 @@ def missing(key: str, name: str) -> NotHere:
 
 
 def _near(key: str, name: str) -> str:
-    """Return the names of a module that look like a misspelt one."""
+    """Return the names of a module that resemble a misspelt one."""
     entry = module(key)
     known = {*entry.names(), *(word for home in entry.homes for word in vars(importlib.import_module(home)))}
     words = [word for word in known if not word.startswith("_")]
+    import difflib  # slow to import, and seldom needed
+
     near = [word for word in difflib.get_close_matches(name, words, 4, 0.6) if has(key, word)]
     if near:
-        return f"close to it: {', '.join(near[:2])}"
-    return f"no name here is like it; {advice_for([(key, name)], is_known=True)}"
+        return f"did you mean {' or '.join(near[:2])}?"
+    return f"there is no similar name; {advice_for([(key, name)], is_known=True)}"

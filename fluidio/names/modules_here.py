@@ -1,23 +1,27 @@
-"""Let every module of Fluid be imported from fluidio, with all its names.
+"""Make every module of Fluid importable from fluidio, with all its names.
 
-A module that has a file here keeps it; names that it lacks are looked up in the table. A module without a file is made
-from the table alone.
+A module that has a file here keeps it, and names it lacks are looked up in the table. A module without a file is made
+from the table.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fluidio.names import table
 from fluidio.names.find import find, has, names_here
 from fluidio.names.stand_ins import exported, find_or_stand_in, is_stand_in
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:  # the import system asks for methods, not for classes, and importlib.abc imports archives and much else
+    Loader = MetaPathFinder = object
 
 __all__ = ["AliasLoader", "MadeModule", "complete", "hidden", "install"]
 
@@ -39,7 +43,7 @@ class MadeModule(ModuleType):
 
 
 def _lookup(here: ModuleType, keys: list[str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module that stands for modules of Fluid."""
+    """Return the `__getattr__` of a module that represents modules of Fluid."""
 
     def look(name: str) -> Any:
         """Find a name of Fluid's module, or say what to use."""
@@ -56,7 +60,7 @@ def _lookup(here: ModuleType, keys: list[str]) -> Callable[[str], Any]:
 
 
 def _first(keys: list[str], name: str) -> Any:
-    """Find a name in the first of some modules that has it; the first one's advice counts."""
+    """Find a name in the first module that has it; the advice is the first module's."""
     for key in keys:
         if has(key, name):
             return find(key, name)
@@ -64,7 +68,7 @@ def _first(keys: list[str], name: str) -> Any:
 
 
 def complete(here: ModuleType) -> None:
-    """Give a module that has a file the names and the submodules of Fluid that are elsewhere."""
+    """Give a module that has a file the Fluid names and submodules that are elsewhere."""
     keys = table.keys_at(here.__name__)
     here.__dict__.setdefault("__getattr__", _lookup(here, keys))
     if not hasattr(here, "__path__") and any(key.startswith(f"{keys[0]}.") for key in table.modules()):
@@ -77,16 +81,16 @@ class _SourceLoader(importlib.machinery.SourceFileLoader):
         complete(module)
 
 
-class _MadeLoader(importlib.abc.Loader):
+class _MadeLoader(Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         return made(table.keys_at(spec.name)[0], spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to run: names are found when they are asked for."""
+        """Do nothing: names are found on demand."""
 
 
-class AliasLoader(importlib.abc.Loader):
-    """Hand out a module that is loaded under another name, so that classes are the same under both."""
+class AliasLoader(Loader):
+    """Return a module loaded under another name, so that its classes are the same under both."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -100,7 +104,7 @@ class AliasLoader(importlib.abc.Loader):
         return found
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._own_spec  # the import system has put the alias's spec there
+        module.__spec__ = self._own_spec  # the import system has replaced it by the alias's spec
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module under its own name, for `python -m`."""
@@ -109,7 +113,7 @@ class AliasLoader(importlib.abc.Loader):
         return code(spec.name) if spec is not None and code is not None else None
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder(MetaPathFinder):
     """Find the modules of the table below `fluidio`; `fluidio.paddle.dataset` is another name of `fluidio.dataset`."""
 
     def find_spec(
@@ -143,12 +147,12 @@ _made: dict[tuple[str, str], MadeModule] = {}
 
 
 def made(key: str, path: str) -> MadeModule:
-    """Return the module that is made from the table, one for each name, in all threads."""
+    """Return the module made from the table, the same one for each name in all threads."""
     return _made.get((key, path)) or _made.setdefault((key, path), MadeModule(path, key))
 
 
 def hidden(parent: str) -> list[tuple[str, ModuleType]]:
-    """Return the modules directly below one that are imported without becoming its attributes, each with its name."""
+    """Return the submodules that are imported without becoming attributes of their parent, with their names."""
     below = [key for key in table.hidden_modules() if key.rpartition(".")[0] == parent]
     return [(key.rpartition(".")[2], made(key, f"fluidio.{key.removeprefix('fluid.')}")) for key in below]
 

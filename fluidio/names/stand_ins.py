@@ -1,8 +1,8 @@
-"""Let scripts import what fluidio does not have, as long as they do not use it.
+"""Let scripts import names that fluidio lacks, as long as they do not use them.
 
-Libraries of Fluid's time define classes for its imperative mode beside their static programs, and import names at their
-top that one branch needs. Such a name is a class here: it can be imported, subclassed, asked for with `isinstance`, and
-put above a function; calling it raises `NotHere`.
+Libraries of Fluid's time define classes for imperative mode beside their static programs, and import at the top names
+that only one branch needs. Such a name is a class here: it can be imported, subclassed, passed to `isinstance` and used
+as a decorator; calling it raises `NotHere`.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ __all__ = ["exported", "find_or_stand_in", "is_stand_in"]
 
 
 def find_or_stand_in(key: str, name: str) -> Any:
-    """Return what Fluid's module `key` has under a name, or what stands for it.
+    """Return the object that Fluid's module `key` has under a name, or a stand-in.
 
     Raises:
-        NotHere: fluidio has no such thing, and 1.8.5 had none; the text says what to use.
+        NotHere: neither fluidio nor 1.8.5 has it; the text says what to use.
     """
     return _stand_in(key, name) if _has_stand_in(key, name) and not has(key, name) else find(key, name)
 
 
 def exported(key: str) -> list[str]:
-    """Return what `from module import *` gives."""
+    """Return the names that `from module import *` imports."""
     stood_for = {name for name in module(key).exported if _has_stand_in(key, name)}
     return sorted({*names_here(key), *stood_for})
 
 
 def is_stand_in(found: object) -> bool:
-    """Return whether something only stands for a name."""
+    """Return whether an object is a stand-in."""
     return isinstance(found, _NotHereType)
 
 
 def _has_stand_in(key: str, name: str) -> bool:
-    """Return whether a name that is not here was a class or a function of Fluid 1.8.5."""
+    """Return whether a missing name was a class or function of Fluid 1.8.5."""
     entry = module(key)
     there, original = entry.taken.get(name, ("", ""))
     if original:
@@ -51,7 +51,7 @@ _made: dict[tuple[str, str], type] = {}
 
 
 def _stand_in(key: str, name: str) -> type:
-    """Return the class that stands for a name, the same one wherever Fluid had it and in all threads."""
+    """Return the stand-in for a name: the same class wherever Fluid had it, in all threads."""
     taken = module(key).taken.get(name)
     if taken is not None and taken[1]:
         return _stand_in(*taken)
@@ -80,7 +80,7 @@ class _Unusable:
 
 
 def _unusable(cls: type, decorated: FunctionType | type) -> Any:
-    """Return what stands below a decorator that is not here: calling it raises."""
+    """Return the replacement of a function below a missing decorator: calling it raises."""
 
     @functools.wraps(decorated)
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:

@@ -1,11 +1,11 @@
-"""The table of Fluid's modules: module, names, and where they are in fluidio."""
+"""The table of Fluid's modules, their names, and where these are in fluidio."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from pathlib import Path
 
 __all__ = ["FluidModule", "has_module", "hidden_modules", "key_of", "keys_at", "module", "modules"]
 
@@ -16,12 +16,12 @@ class FluidModule:
 
     Attributes:
         key: its name, `fluid.layers.loss` or `paddle.reader`.
-        path: the module of fluidio that it is, a file or made from this table.
-        homes: modules of fluidio to look for its names in, first to last.
+        path: its module in fluidio, a file or made from this table.
+        homes: modules of fluidio to search for its names, first to last.
         exported: its `__all__`; empty where it has none.
         older: names that it had in older versions.
         others: its other names.
-        taken: name -> (module, name there) of what it takes from another module; the name is "" for a whole module.
+        taken: name -> (module, name there) for names from other modules; the name is "" for a whole module.
         ours: name -> module of fluidio, for names that no Fluid had.
     """
 
@@ -83,19 +83,19 @@ def hidden_modules() -> list[str]:
 
 
 def keys_at(path: str) -> list[str]:
-    """Return the modules of Fluid that a module of fluidio stands for; the one it is comes first."""
+    """Return the modules of Fluid that a module of fluidio represents, its own first."""
     return _paths().get(path, [])
 
 
 @functools.cache
 def _text() -> list[str]:
-    text = resources.files("fluidio.names").joinpath("modules.txt").read_text("utf-8")
+    text = Path(__file__).with_name("modules.txt").read_text("utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
 @functools.cache
 def _sections() -> dict[str, tuple[str, list[str]]]:
-    """Return head line and further lines of every module."""
+    """Return the head line and further lines of every module."""
     found: dict[str, tuple[str, list[str]]] = {}
     lines: list[str] = []
     for line in _text():

@@ -122,7 +122,7 @@ def _slow(run: Measured, text: str, queue: Queue | None) -> Advice:
     """Blame the source if no core works while the program waits, otherwise the decoding."""
     is_file = queue is not None and _name(queue.name) == "`open_files`"
     if run.processes and not is_file:
-        return Advice("decoding", f"{text}: its {_processes(run)}")
+        return Advice("decoding", f"{text}: its {_worker_processes(run)}")
     if run.busy_cores < _BUSY:
         if is_file and queue is not None:
             return Advice("source", f"{text}: the files are slow to read; give {_threads(run, queue, most=64)}")
@@ -144,7 +144,7 @@ def _threads(run: Measured, queue: Queue, most: int) -> str:
     return f"{_name(queue.name).strip('`')} {more} more thread{'s' if more > 1 else ''} (thread_num={have + more})"
 
 
-def _processes(run: Measured) -> str:
+def _worker_processes(run: Measured) -> str:
     """Return what to do about worker processes that are too slow, whether they compute or wait."""
     have = run.processes
     slow = f"{have} worker process{'es' if have > 1 else ''} {'are' if have > 1 else 'is'} slow"

@@ -70,7 +70,7 @@ def write(path: str | os.PathLike[str], text: str) -> None:
         OSError: it cannot be written, or the path is a URL: a browser opens files.
     """
     if is_url(os.fspath(path)):
-        raise OSError(errno.EINVAL, "pages are written to a disk, not to a store", os.fspath(path))
+        raise OSError(errno.EINVAL, "pages can be written only to a disk, not to a store", os.fspath(path))
     target = os.path.abspath(path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with writing_whole(target) as file:

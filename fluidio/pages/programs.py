@@ -59,7 +59,7 @@ def costs_of_trace(path: str) -> dict[tuple[str, str], tuple[int, float]]:
             runs, seconds = costs.get(key, (0, 0.0))
             costs[key] = (runs + 1, seconds + float(event["dur"]) / 1e6)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelError(f"{path}: not a trace that fluid.profiler wrote ({error!r})") from error
+        raise ModelError(f"{path} is not a trace of fluid.profiler ({error!r})") from error
     return costs
 
 
@@ -73,11 +73,9 @@ def programs_of_model(path: str) -> list[tuple[str, Program]]:
     if model.program is None:
         problems = list(model.problems)
         if os.path.isdir(path) and any("RecordIO data" in problem for problem in problems):
-            raise ModelError(
-                f"{path}: no saved model is in this folder; to look at its records: fluidio view '{path}/*'"
-            )
+            raise ModelError(f"{path}: this folder holds no saved model; to look at records: fluidio view '{path}/*'")
         more = [f"and {len(problems) - _PROBLEMS} more files"] if len(problems) > _PROBLEMS else []
-        raise ModelError(f"{path}: there is no program to look at", problems[:_PROBLEMS] + more)
+        raise ModelError(f"{path}: there is no program to show", problems[:_PROBLEMS] + more)
     return [(os.path.basename(model.program_path), model.program)]
 
 
@@ -99,12 +97,12 @@ def programs_of_script(path: str, argv: Sequence[str] = ()) -> list[tuple[str, P
     with observing(_StopAtFirstRun()) as watch:
         status = run_script(path, argv)
     if status and not watch.stopped:
-        raise ModelError(f"{path}: it ended with status {status} before its first exe.run")
+        raise ModelError(f"{path}: the script ended with status {status} before its first exe.run")
     defaults = (default_main_program(), default_startup_program())
     built = [program for program in _alive() if id(program) not in before or program in defaults]
     built = [program for program in built if program.global_block().ops]
     if not built:
-        raise ModelError(f"{path}: it built no program before its first exe.run")
+        raise ModelError(f"{path}: the script built no program before its first exe.run")
     return _named(built)
 
 

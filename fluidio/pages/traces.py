@@ -49,13 +49,14 @@ def load_trace(path: str) -> dict[str, Any]:
     try:
         found = json.loads(Path(path).read_text("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: not JSON: {error}") from error
+        raise ModelError(f"{path} is not JSON: {error}") from error
     if isinstance(found, dict) and found.get("format") == _FORMAT:
         return found
     plain = {"loss": found} if isinstance(found, list) else found
     if not isinstance(plain, dict) or not all(_is_numbers(values) for values in plain.values()):
         raise ModelError(
-            f"{path}: not a trace: `fluidio run --record` writes one; a list of numbers, or lists by name, will do"
+            f"{path} is not a trace: use what `fluidio run --record` wrote, a list of numbers, or a dict of "
+            "names and such lists"
         )
     return {"format": _FORMAT, "curves": {name: {"values": values} for name, values in plain.items()}}
 

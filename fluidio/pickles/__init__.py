@@ -2,8 +2,8 @@
 
 A pickle is a program: reading one runs what its author wrote. Legacy data sets, records and checkpoints only need
 arrays in lists and dicts, so everything else is refused unless the caller says `allow_pickle=True`. The bytes are not
-trusted: `opcodes` bounds what they may ask for, the unpickler sees nothing but stand-ins (`standins`), and real arrays
-take their place when it is done (`unwrapping`).
+trusted: `opcodes` bounds what they may request, the unpickler sees only stand-ins (`standins`), and real arrays replace
+these when it is done (`unwrapping`).
 
     >>> loads(pickle.dumps({"w": [1, 2.5]}))
     {'w': [1, 2.5]}

@@ -25,7 +25,7 @@ _ALIGNED = 0x80
 
 
 class DtypeCode:
-    """A dtype, its code, how many plain fields it has inside and how deeply they are nested."""
+    """A dtype, its code, the number of plain fields it contains and how deeply they are nested."""
 
     __slots__ = ("depth", "fields", "real", "text")
 

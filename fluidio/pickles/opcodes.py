@@ -51,7 +51,7 @@ _SIZES = {
 
 
 def scan(data: bytes | bytearray | memoryview, start: int = 0) -> int:
-    """Return where the pickle that begins at `start` ends.
+    """Return the end of the pickle that begins at `start`.
 
     Raises:
         ValueError: what is wrong with it.
@@ -71,7 +71,7 @@ def _argument(opcode: pickletools.OpcodeInfo) -> int:
 
 
 def _row(opcode: pickletools.OpcodeInfo) -> tuple[int, int, int, int]:
-    """Return argument, action, what is popped beside everything down to the mark, and what is pushed."""
+    """Return the argument, the action, what is popped besides everything down to the mark, and what is pushed."""
     names = [kind.name for kind in opcode.stack_before]
     usual = _TO_MARK if "mark" in names else _COMPUTE
     pops = names.index("mark") if "mark" in names else len(names)
@@ -133,7 +133,7 @@ class _Scanner:
             self.steps += 1
 
     def _skip(self, kind: int, at: int) -> tuple[int, int]:
-        """Return the number in an argument, where it means one, and where the argument ends."""
+        """Return the number that an argument holds, if any, and where the argument ends."""
         if kind == _UNKNOWN:
             raise ValueError("it has an opcode that does not exist")
         if kind in (_LINE, _TWO_LINES):

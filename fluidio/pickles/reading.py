@@ -38,10 +38,10 @@ def loads(
 
 
 def load(file: IO[bytes], allow_pickle: bool = False, *, encoding: Encoding = "latin1", source: str = "") -> Any:
-    """Return the next object of a binary file and leave the file just behind it."""
+    """Return the next object of a binary file and leave the file positioned after it."""
     if not source:
         source = str(getattr(file, "name", ""))
-    # A length word in a damaged pickle may ask for petabytes: only a buffer of what is really there is safe.
+    # A length word in a damaged pickle may request petabytes: only a buffer of the bytes that exist is safe.
     if not file.seekable():
         return _read(file.read(), allow_pickle, encoding, source)[0]
     start = file.tell()
@@ -81,11 +81,11 @@ def _check(data: bytes, encoding: Encoding) -> tuple[Any, int]:
     quick = read(data)
     if quick is not None:
         return quick[0], size
-    framed = data[1] >= 4 and data[0] == 0x80  # from protocol 4 on pickles say themselves how much to read at once
+    framed = data[1] >= 4 and data[0] == 0x80  # since protocol 4, pickles themselves say how much to read at once
     unpickler = _DataUnpickler(io.BytesIO(data) if framed else _Peekable(data), encoding=encoding)
     unpickler.has_standins = False
     budget, unpickler.names = _names.both
-    outer, budget.left = budget.left, 3 * size + 64  # a finalizer or signal handler may unpickle in between
+    outer, budget.left = budget.left, 3 * size + 64  # a finalizer or signal handler may unpickle meanwhile
     try:
         value = unpickler.load()
         return (unwrap(value) if unpickler.has_standins else value), size
@@ -94,7 +94,7 @@ def _check(data: bytes, encoding: Encoding) -> tuple[Any, int]:
 
 
 class _Peekable(io.BytesIO):
-    """Bytes that the unpickler looks into a page at a time, rather than asking for each number on its own."""
+    """Bytes that the unpickler reads a page at a time instead of requesting each number."""
 
     def peek(self, size: int) -> memoryview:
         start = self.tell()
@@ -105,7 +105,7 @@ _PYTHON2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 
 
 def _modern(module: str) -> str:
-    """Return today's name of a module that a pickle of any age names."""
+    """Return today's name of a module named in a pickle of any age."""
     if module.startswith("numpy.core.") and not hasattr(np, "_core"):
         return module
     if module.startswith("numpy.core."):
@@ -116,14 +116,14 @@ def _modern(module: str) -> str:
 
 
 class _TrustingUnpickler(pickle.Unpickler):
-    """Accept everything; old module names are translated first."""
+    """Accept everything, after translating old module names."""
 
     def find_class(self, module: str, name: str) -> Any:
         return super().find_class(_modern(module), name)
 
 
 class _DataUnpickler(pickle.Unpickler):
-    """Accept data only."""
+    """Accept only data."""
 
     __slots__ = ("has_standins", "names")
 

@@ -1,8 +1,8 @@
-"""What a data pickle may ask for, as our own objects that the pickle cannot manipulate.
+"""Everything a data pickle may name, as objects of ours that the pickle cannot manipulate.
 
 An opcode of a pickle may call any object it has named and hand any object it has made a state. NumPy's own dtype and
 array believe such a state: a dtype of objects over plain bytes is a pointer of the author's choice. So the unpickler
-only ever sees stand-ins. They check what they are told and hide what comes of it; `unwrapping.py` takes it out when the
+only ever sees stand-ins. They check their arguments and hide the result, which `unwrapping.py` takes out when the
 unpickler is done.
 """
 
@@ -43,7 +43,7 @@ class Budget:
 
 
 class StandIn:
-    """Something that a pickle has named: it accepts no state, and cannot be a dict key."""
+    """An object that a pickle has named: it accepts no state and cannot be a dict key."""
 
     __slots__ = ()
 
@@ -109,7 +109,7 @@ class ArrayStandIn(StandIn):
 
     Attributes:
         array: None until it is filled.
-        objects: for one of Python objects, which is filled when they are there, an empty array and its state.
+        objects: for an array of Python objects, an empty array and the state to fill it from later.
     """
 
     __slots__ = ("array", "budget", "objects")
@@ -134,7 +134,7 @@ class ArrayStandIn(StandIn):
         _check_size(shape, real.itemsize, raw)
         self.budget.spend(len(raw))
         self.array = _ndarray(0, np.int8)
-        self.array.__setstate__((1, shape, real, bool(fortran), raw))  # which takes the bytes over, and can be written
+        self.array.__setstate__((1, shape, real, bool(fortran), raw))  # takes over the bytes and is writable
 
     def _take_objects(self, shape: Any, fortran: bool, items: Any) -> None:
         if type(items) is not list or _count(shape) != len(items):
@@ -150,7 +150,7 @@ def _array(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: bytes | bytearr
     """Return an array over bytes of just its size."""
     if dtype.itemsize:
         return _ndarray(shape, dtype, buffer, 0, None, order)
-    found = _ndarray(0, np.int8)  # NumPy makes items of one byte where it is asked for none
+    found = _ndarray(0, np.int8)  # NumPy makes items of one byte if none is requested
     found.__setstate__((1, shape, dtype, order == "F", b""))
     return found
 
@@ -162,7 +162,7 @@ def _code_of(value: Any) -> DtypeCode:
 
 
 def _count(shape: Any) -> int:
-    """Return the number of items of a shape; without the zeros in it, too, it must be a size that exists."""
+    """Return the number of items of a shape; its size must be possible even without the zeros in it."""
     if type(shape) is not tuple or len(shape) > 32:
         raise ValueError("an array has no shape")
     count = whole = 1
@@ -190,7 +190,7 @@ def _check_size(shape: Any, item_size: int, raw: Any) -> None:
 
 
 class Reconstruct(StandIn):
-    """Makes an array that its state will fill. Like the next two, it runs once per array, so it is kept short."""
+    """Makes an array that its state will fill. Like the next two, it runs once per array, so it is short."""
 
     __slots__ = ("budget",)
 
@@ -204,7 +204,7 @@ class Reconstruct(StandIn):
 
 
 class ArrayFromBuffer(StandIn):
-    """Makes an array of its bytes."""
+    """Makes an array from its bytes."""
 
     __slots__ = ("budget",)
 
@@ -227,7 +227,7 @@ class ArrayFromBuffer(StandIn):
 
 
 class DtypeType(TypeStandIn):
-    """The class of dtypes, which makes one of a code."""
+    """The class of dtypes, which makes a dtype from a code."""
 
     __slots__ = ()
 
@@ -364,7 +364,7 @@ def _stand_in(real: type | None, make: Any, budget: Budget) -> StandIn:
 
 
 def refuse(module: str, name: str) -> NoReturn:
-    """Refuse a name that data does not need."""
+    """Refuse a name that data do not need."""
     raise UnsafePickleError(
         f"the pickle asks for {module}.{name}; only numpy arrays, numbers, text and builtin containers are "
         "read without consent. If you trust where it comes from, pass allow_pickle=True "

@@ -15,7 +15,7 @@ __all__ = ["unwrap"]
 
 # Members of sets and keys of dicts are never stand-ins, which cannot be hashed.
 _LEAVES = frozenset([type(None), bool, int, float, complex, str, bytes, bytearray, set, frozenset])
-_FILLED = (_LEAVES | {np.ndarray}) - {type(None)}  # None may be an array that is not filled yet
+_FILLED = (_LEAVES | {np.ndarray}) - {type(None)}  # None may be an array that has not been filled
 _MOST_NESTED_ARRAYS = 1000  # NumPy frees an array of arrays of arrays ... by recursion in C
 
 

@@ -19,8 +19,8 @@ def dumps(value: object) -> bytes:
     data = pickle.dumps(value, protocol=2)
     if not _RENAMES or _NEW_NAME not in data:
         return data
-    # In protocol 2 a name is plain text, so it can be replaced where it is surely a name: a pickle that holds arrays
-    # names each function once. Where the value itself may contain that text, the slow pickler tells them apart.
+    # In protocol 2 a name is plain text, so it can be replaced where it is certainly a name: a pickle of arrays
+    # names each function once. If the value itself may contain that text, the slow pickler tells them apart.
     items = value if isinstance(value, (tuple, list)) else (value,)
     kinds = sum(any(isinstance(item, kind) for item in items) for kind in (np.ndarray, np.generic))
     objects = any(isinstance(item, np.ndarray) and item.dtype.hasobject for item in items)

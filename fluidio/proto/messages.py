@@ -1,4 +1,4 @@
-"""Protobuf messages described by tables: what Fluid's `*_pb2` modules offer, without the protobuf library.
+"""Protobuf messages described by tables: the interface of Fluid's `*_pb2` modules without the protobuf library.
 
 A class lists its fields; attributes, lists with `add`, bytes and text follow from that.
 """
@@ -49,7 +49,7 @@ class Field:
         return issubclass(self.kind, ProtoMessage)
 
     def start(self) -> Any:
-        """Return what the field reads as where it is not set."""
+        """Return the value of the field when it is not set."""
         if self.default is not None:
             return self.default
         return 0 if issubclass(self.kind, enum.IntEnum) else self.kind()
@@ -67,11 +67,11 @@ class Field:
             if self.kind is bool:
                 return bool(value)
             if self.kind is not int and int(value) not in self.kind._value2member_map_:
-                raise ValueError(f"Unknown enum value: {value}")
+                raise ValueError(f"{self.name} has no enum value {value}")
             if not -(1 << self.bits - 1) <= value < 1 << self.bits - 1:
-                raise ValueError(f"Value out of range: {value}")
+                raise ValueError(f"{self.name}: {value} does not fit {self.bits} bits")
             return int(value)
-        raise TypeError(f"{value!r} has type {type(value).__name__}, but {self.name} is {self.kind.__name__}")
+        raise TypeError(f"{self.name} must be {self.kind.__name__}, got {type(value).__name__} {value!r}")
 
     def encoded(self, value: Any) -> bytes:
         if self.is_message:
@@ -81,7 +81,7 @@ class Field:
         return float_field(self.number, value) if self.kind is float else varint_field(self.number, int(value))
 
     def decoded(self, value: int | float | Message) -> list[Any]:
-        """Return what one field of the bytes stands for: several values where they are packed."""
+        """Decode one field: several values if they are packed."""
         if isinstance(value, Message):
             if self.is_message:
                 return [self.kind()._read(value)]
@@ -113,7 +113,7 @@ class _Repeated(list[Any]):
         elif isinstance(value, self._field.kind):
             value = copy.deepcopy(value)
         else:
-            raise TypeError(f"{value!r} is no {self._field.kind.__name__}")
+            raise TypeError(f"expected a {self._field.kind.__name__}, got {value!r}")
         super().append(value)
 
     def extend(self, values: Iterable[object]) -> None:
@@ -131,7 +131,7 @@ class ProtoMessage:
     def __init__(self, **values: object) -> None:
         self.__dict__["_values"] = {}
         for name, value in values.items():
-            field = self._field(name, f'Protocol message {type(self).__name__} has no "{name}" field.')
+            field = self._field(name, f"{type(self).__name__} has no field {name!r}")
             if field.is_repeated:
                 getattr(self, name).extend(value)
             elif field.is_message:
@@ -167,7 +167,7 @@ class ProtoMessage:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
         if field.is_repeated or field.is_message:
             kind = "repeated" if field.is_repeated else "composite"
-            raise AttributeError(f'Assignment not allowed to {kind} field "{name}" in protocol message object.')
+            raise AttributeError(f"{name} is {kind}, so it cannot be set: change what it holds")
         self.__dict__["_values"][name] = field.checked(value)
 
     # -- what is set ------------------------------------------------------------------------------------------------
@@ -186,9 +186,9 @@ class ProtoMessage:
 
     def HasField(self, name: str) -> bool:
         """Return whether a field that is not repeated is set."""
-        field = self._field(name, f"Protocol message {type(self).__name__} has no field {name}.")
+        field = self._field(name, f"{type(self).__name__} has no field {name!r}")
         if field.is_repeated:
-            raise ValueError(f'Protocol message {type(self).__name__} has no singular "{name}" field.')
+            raise ValueError(f"{type(self).__name__} has no single field {name!r}")
         return self._has(field)
 
     def SetInParent(self) -> None:
@@ -217,14 +217,14 @@ class ProtoMessage:
     # -- copies -----------------------------------------------------------------------------------------------------
 
     def CopyFrom(self, other: ProtoMessage) -> None:
-        """Become a copy of another message of the same type."""
+        """Replace the content with that of another message of the same type."""
         if not isinstance(other, type(self)):
             raise TypeError(f"CopyFrom takes a {type(self).__name__}, got {type(other).__name__}")
         self.Clear()
         self.MergeFrom(other)
 
     def MergeFrom(self, other: ProtoMessage) -> None:
-        """Take over what is set in another message; repeated fields become longer."""
+        """Merge the set fields of another message; repeated fields are extended."""
         for field, value in other._set():
             if field.is_repeated:
                 self._value(field).extend(value)
@@ -249,21 +249,21 @@ class ProtoMessage:
         return b"".join(field.encoded(one) for field, values in parts for one in values)
 
     def SerializeToString(self) -> bytes:
-        """Return the message as bytes; EncodeError if it lacks something."""
+        """Return the message as bytes; EncodeError if a required field is missing."""
         missing = self._missing()
         if missing:
-            raise EncodeError(f"Message {type(self).__name__} is missing required fields: {','.join(missing)}")
+            raise EncodeError(f"cannot write this {type(self).__name__}: {', '.join(missing)} must be set")
         return self.SerializePartialToString()
 
     def ByteSize(self) -> int:
         return len(self.SerializePartialToString())
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Take over what bytes say."""
+        """Merge a message given as bytes."""
         try:
             self._read(Message(bytes(serialized), f"the {type(self).__name__}"))
         except EnforceNotMet as error:
-            raise DecodeError(f"Error parsing message: {error}") from error
+            raise DecodeError(f"not a {type(self).__name__}: {error}") from error
         return len(serialized)
 
     def _read(self: M, source: Message) -> M:
@@ -283,11 +283,11 @@ class ProtoMessage:
         return self
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Become the message of bytes; DecodeError if they are none."""
+        """Replace the content with a message given as bytes; DecodeError if they are not one."""
         self.Clear()
         size = self.MergeFromString(serialized)
         if self._missing():
-            raise DecodeError(f"Message {type(self).__name__} is missing required fields: {','.join(self._missing())}")
+            raise DecodeError(f"not a whole {type(self).__name__}: {', '.join(self._missing())} must be there")
         return size
 
     @classmethod
@@ -335,11 +335,11 @@ class EnumNames:
         for name, value in self._numbers.items():
             if value == number:
                 return name
-        raise ValueError(f"Enum has no name defined for value {number}")
+        raise ValueError(f"no name has the value {number}")
 
     def Value(self, name: str) -> int:
         if name not in self._numbers:
-            raise ValueError(f"Enum has no value defined for name {name!r}")
+            raise ValueError(f"no value is called {name!r}")
         return self._numbers[name]
 
     def keys(self) -> list[str]:
@@ -353,5 +353,5 @@ class EnumNames:
 
 
 def message(name: str, *fields: Field, **others: object) -> Any:
-    """Return a message class with these fields; `others` are further names in it, messages inside above all."""
+    """Return a message class with these fields; `others` are further attributes, such as nested messages."""
     return type(name, (ProtoMessage,), {"fields": fields, **others})

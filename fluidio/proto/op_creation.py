@@ -33,18 +33,18 @@ class OpDescCreationMethod:
     """A function from keyword arguments to an OpDesc message.
 
     Args:
-        op_proto: what the op is, one of `get_all_op_protos()` or a `framework_pb2.OpProto` of one's own.
+        op_proto: the op's description, from `get_all_op_protos()` or your own `framework_pb2.OpProto`.
     """
 
     def __init__(self, op_proto: Any) -> None:
         if not isinstance(op_proto, (OpProto, framework_pb2.OpProto)):
-            raise TypeError("Type of op_proto should be OpProto in PaddlePaddle.")
+            raise TypeError(f"expected an OpProto, got {type(op_proto).__name__}")
         self.__op_proto__ = op_proto
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Return the OpDesc; slots that are left out are empty, attributes that are left out are not in it."""
+        """Return the OpDesc; omitted slots are empty, omitted attributes are absent."""
         if args:
-            raise ValueError("Only keyword arguments are supported.")
+            raise ValueError("pass inputs, outputs and attributes by name")
         proto = self.__op_proto__
         desc = framework_pb2.OpDesc()
         for slots, fill in ((proto.inputs, desc.inputs), (proto.outputs, desc.outputs)):
@@ -65,7 +65,7 @@ class OpDescCreationMethod:
     def _add_attr(desc: Any, attr: Any, value: Any) -> None:
         field = _FIELDS.get(AttrType(attr.type))
         if field is None:
-            raise NotImplementedError(f"A not supported attribute type: {attr.type}.")
+            raise NotImplementedError(f"attributes of type {attr.type} are not supported")
         made = desc.attrs.add(name=attr.name, type=int(attr.type))
         if field.endswith("s") and len(field) > 1:
             getattr(made, field).extend(value)
@@ -74,10 +74,10 @@ class OpDescCreationMethod:
 
     @staticmethod
     def extract_input_or_output(duplicable: bool, value: Any) -> list[str]:
-        """Return the names for a slot; ValueError for several where one is meant."""
+        """Return the names for a slot; ValueError for several where only one is allowed."""
         names: list[str] = value if isinstance(value, list) else [value]
         if not duplicable and len(names) > 1:
-            raise ValueError(f"A slot for one variable got {len(names)}: {names}")
+            raise ValueError(f"this slot takes one variable, got {len(names)}: {', '.join(names)}")
         return names
 
     @staticmethod
@@ -87,7 +87,7 @@ class OpDescCreationMethod:
 
 @dataclass(frozen=True)
 class OpCreation:
-    """What `create_op_creation_method` knows of an op type."""
+    """The description of an op type for `create_op_creation_method`."""
 
     name: str
     method: Callable[..., Any]
@@ -97,7 +97,7 @@ class OpCreation:
 
 
 def create_op_creation_method(op_proto: Any) -> OpCreation:
-    """Return the function that makes descriptions of an op type, with the names of its arguments."""
+    """Return the function that creates descriptions of an op type, with the names of its arguments."""
     method = OpDescCreationMethod(op_proto)
     return OpCreation(
         op_proto.type,

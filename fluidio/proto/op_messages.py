@@ -1,4 +1,4 @@
-"""What Fluid 1.8.5 knows of op types, as the protobuf messages that `get_all_op_protos` gives."""
+"""Fluid 1.8.5's descriptions of op types, as the protobuf messages that `get_all_op_protos` returns."""
 
 from __future__ import annotations
 

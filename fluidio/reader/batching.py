@@ -28,7 +28,7 @@ def batch(reader: Reader[T], batch_size: int, drop_last: bool | None = None) -> 
     """
     size = int(batch_size)
     if size <= 0:
-        raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size!r}")
+        raise ValueError(f"paddle.batch: batch_size must be a whole number above 0, got {batch_size!r}")
     drop = era().paddle_batch_drops_last if drop_last is None else bool(drop_last)
     unsaid = drop and drop_last is None
 
@@ -41,8 +41,9 @@ def batch(reader: Reader[T], batch_size: int, drop_last: bool | None = None) -> 
             elif unsaid:
                 unsaid = False
                 warnings.warn(
-                    f"paddle.batch dropped {len(samples)} samples, less than a batch of {size}, as Fluid 0.14 did; "
-                    "drop_last=False keeps them, drop_last=True drops them without this warning",
+                    f"paddle.batch: like Fluid 0.14, fluidio dropped the last {len(samples)} samples, too few "
+                    f"for a batch of {size}; drop_last=False keeps them, drop_last=True drops them without "
+                    "this warning",
                     stacklevel=2,
                 )
 

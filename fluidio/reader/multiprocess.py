@@ -40,7 +40,9 @@ def multiprocess_reader(
     Fluid: with a pipe, samples went through JSON: tuples became lists and arrays failed. Here both ways pass any sample
     unchanged; a strict era converts tuples to lists again.
     """
-    assert type(readers) is list and len(readers) > 0, "`readers` must be a non-empty list of readers"
+    assert type(readers) is list and len(readers) > 0, (
+        "multiprocess_reader: readers must be a list of at least one reader"
+    )
     for number, reader in enumerate(readers):
         if not callable(reader):
             raise ValueError(f"multiprocess_reader: readers[{number}] is {reader!r}, not a reader (a callable)")
@@ -96,8 +98,7 @@ class _Child:
         elif kind == _ERROR:
             error = processes.unpack_error(bytes(data))
             raise ReaderError(
-                f"multiprocess reader raises an exception: readers[{self.number}] raised "
-                f"{type(error).__name__}: {error}"
+                f"multiprocess_reader: readers[{self.number}] raised {type(error).__name__}: {error}"
             ) from error
         else:
             self._unpack(io.BytesIO(data), len(data))
@@ -155,7 +156,7 @@ def _work(reader: Reader[Any], connection: Connection, ahead: int, through_json:
 def _pickle_all(reader: Reader[Any], channel: Channel[bytes], through_json: bool) -> None:
     for sample in reader():
         if sample is None:
-            raise ValueError("a sample is None: multiprocess_reader needs samples that hold something")
+            raise ValueError("a sample is None, which multiprocess_reader cannot pass on")
         if through_json:
             sample = json.loads(json.dumps(sample))
         if not channel.put(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL)):

@@ -41,7 +41,7 @@ class PipeReader:
         Fluid: text after the last line break was lost; here it is the last line, unless the era is strict.
         """
         if self.file_type not in ("plain", "gzip"):
-            raise TypeError(f"file_type {self.file_type} is not allowed: it is 'plain' or 'gzip'")
+            raise TypeError(f"file_type must be 'plain' or 'gzip', got {self.file_type!r}")
         text = self._text()
         if not cut_lines:
             yield from text

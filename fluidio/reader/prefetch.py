@@ -47,7 +47,7 @@ def xmap_readers(
         ReaderError: the source or the mapper failed; samples ready before are delivered first. Fluid: a hang.
     """
     if process_num < 1:
-        raise ValueError(f"xmap_readers: process_num is {process_num}, at least one thread is needed")
+        raise ValueError(f"xmap_readers: process_num must be at least 1, got {process_num}")
 
     def in_order() -> Iterator[T]:
         jobs: Channel[tuple[S, Future[T]]] = Channel("xmap_readers", buffer_size)

@@ -6,6 +6,7 @@ A *reader* is a callable without arguments that returns an iterable of samples; 
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -40,10 +41,20 @@ def shuffle(reader: Reader[T], buf_size: int) -> Callable[[], Iterator[T]]:
     def shuffled() -> Iterator[T]:
         source = iter(reader())
         while block := list(itertools.islice(source, max(1, buf_size))):
-            random.shuffle(block)
+            _shuffle(block)
             yield from block
 
     return shuffled
+
+
+def _shuffle(block: list[Any]) -> None:
+    """Shuffle a list as the Python does that the program was written for: Python 2 drew other numbers."""
+    if (os.environ.get("FLUIDIO_PYTHON") or os.environ.get("FLUIDIO_PROGRAM_PYTHON")) != "2":
+        random.shuffle(block)
+        return
+    for i in range(len(block) - 1, 0, -1):
+        j = int(random.random() * (i + 1))
+        block[i], block[j] = block[j], block[i]
 
 
 def chain(*readers: Reader[T]) -> Callable[[], Iterator[T]]:
@@ -78,8 +89,8 @@ def compose(*readers: Reader[Any], check_alignment: bool = True) -> Callable[[],
             ended = [i for i, one in enumerate(samples) if one is missing or (one is None and era().strict)]
             if ended:
                 raise ComposeNotAligned(
-                    f"outputs of readers are not aligned: reader {ended[0]} of {len(readers)} ended after {number} "
-                    "samples and others did not; check_alignment=False stops at the shortest"
+                    f"compose: reader {ended[0]} of {len(readers)} ended after {number} samples, but others "
+                    "have more; check_alignment=False stops at the shortest"
                 )
             yield sum(map(_as_tuple, samples), ())
 
@@ -132,7 +143,7 @@ class Fake:
                     self._known = True
                     break
             if not self._known:
-                raise ValueError("Fake: the reader has no sample to repeat")
+                raise ValueError("Fake: the reader is empty, so there is no sample to repeat")
             yield from itertools.repeat(self.data, data_num)
 
         return fake_reader

@@ -1,4 +1,4 @@
-"""What flows through a program: LoDTensor, LoDTensorArray, SelectedRows, and the Scope that holds them by name."""
+"""The values of a program: LoDTensor, LoDTensorArray, SelectedRows, and the Scope that holds them by name."""
 
 from fluidio.tensor.create import create_lod_tensor, create_random_int_lodtensor
 from fluidio.tensor.lod import LoD

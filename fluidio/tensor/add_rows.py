@@ -1,4 +1,4 @@
-"""Add rows to the rows of a matrix that an index names, repeats included."""
+"""Add rows to indexed rows of a matrix, including repeats."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _FEW = 256
 def add_rows(target: Array, index: IntArray, values: Array) -> None:
     """Add `values[i]` to `target[index[i]]` for every i (first axis; NumPy arrays).
 
-    `np.add.at` is slow on matrices, and so is `np.add.reduceat` on short runs. Most rows come a few times: their first
-    occurrences are added at once, then the second ones, and so on; what comes more often is summed first.
+    `np.add.at` is slow on matrices, and so is `np.add.reduceat` on short runs. Most rows occur only a few times: all
+    first occurrences are added at once, then the second ones, and so on; more frequent rows are summed first.
     """
     if not index.size:
         return
@@ -29,7 +29,7 @@ def add_rows(target: Array, index: IntArray, values: Array) -> None:
 
 
 def merge_rows(index: IntArray, values: Array) -> tuple[IntArray, Array]:
-    """Return the rows of an index once each, with the sums of their values: ascending if any repeats, else as given."""
+    """Return each row of an index once, with the sum of its values: ascending if any repeats, else as given."""
     if not index.size:
         return index, values.copy()
     order, ordered, starts = _runs(index)
@@ -43,7 +43,7 @@ def merge_rows(index: IntArray, values: Array) -> tuple[IntArray, Array]:
 
 
 def _runs(index: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the stable order of an index, the index in that order, and where a new number begins in it."""
+    """Return the stable order of an index, the sorted index, and where each new number begins in it."""
     order = np.argsort(index, kind="stable")
     ordered = index[order]
     return order, ordered, np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -29,7 +29,10 @@ def create_lod_tensor(data: object, recursive_seq_lens: Sequence[Sequence[int]],
     if isinstance(data, list):
         found = [[len(sequence) for sequence in data]]
         if [list(level) for level in recursive_seq_lens] != found:
-            raise AssertionError(f"data and recursive_seq_lens do not match: {found} against {recursive_seq_lens}")
+            raise AssertionError(
+                f"create_lod_tensor: the lists in data have lengths {found}, but recursive_seq_lens says "
+                f"{recursive_seq_lens}"
+            )
         flat = np.concatenate([np.asarray(sequence) for sequence in data], axis=0) if data else np.zeros(0)
         return create_lod_tensor(flat.reshape([*flat.shape, 1]), recursive_seq_lens, place)
     if isinstance(data, np.ndarray):
@@ -37,7 +40,7 @@ def create_lod_tensor(data: object, recursive_seq_lens: Sequence[Sequence[int]],
         tensor.set(data, place)
         tensor.set_recursive_sequence_lengths(recursive_seq_lens)
         return tensor
-    raise TypeError("data should be either a LoDTensor, a Numpy array or a list")
+    raise TypeError(f"create_lod_tensor: data must be a LoDTensor, a NumPy array or a list, got {type(data).__name__}")
 
 
 def create_random_int_lodtensor(
@@ -45,7 +48,7 @@ def create_random_int_lodtensor(
 ) -> LoDTensor:
     """Return int64 rows of `base_shape`, uniform in low..high (both included), grouped by `recursive_seq_lens`."""
     if not isinstance(base_shape, (list, tuple)):
-        raise AssertionError("base_shape should be a list")
+        raise AssertionError(f"create_random_int_lodtensor: base_shape must be a list, got {type(base_shape).__name__}")
     shape = [sum(recursive_seq_lens[-1]), *base_shape]
     data = np.random.randint(low, high + 1, shape).astype("int64")
     return create_lod_tensor(data, recursive_seq_lens, place)

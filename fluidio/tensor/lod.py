@@ -47,7 +47,8 @@ def _level(numbers: Sequence[int] | Array) -> IntArray:
     level = np.asarray(numbers)
     if level.ndim != 1 or (level.size and level.dtype.kind not in "iu"):
         raise TypeError(
-            f"a LoD is a list of levels, each a list of whole numbers such as [[2, 3]]; got level {numbers!r}"
+            "a LoD is a list of levels, and a level a list of whole numbers, such as [[2, 3]]; got the level "
+            f"{numbers!r}"
         )
     return level.astype(np.int64)
 
@@ -74,7 +75,7 @@ def to_lengths(lod: LoD) -> list[list[int]]:
 
 
 def problem(lod: LoD, rows: int | None) -> str:
-    """Say what is wrong with a LoD over `rows` rows; "" when it is valid.
+    """Describe what is wrong with a LoD over `rows` rows; "" if it is valid.
 
     `rows` None or 0 skips the test of the last level's height, as an unset tensor has none.
     """
@@ -109,7 +110,9 @@ def merge(lods: Sequence[LoD]) -> LoD:
         raise ValueError("no items to merge")
     first = lods[0]
     if any(len(lod) != len(first) for lod in lods):
-        raise ValueError(f"items have different numbers of LoD levels: {sorted({len(lod) for lod in lods})}")
+        raise ValueError(
+            f"items to merge must have the same number of LoD levels, got {sorted({len(lod) for lod in lods})}"
+        )
     return tuple(_merge_level([lod[index] for lod in lods]) for index in range(len(first)))
 
 

@@ -20,7 +20,8 @@ __all__ = ["LoDTensor", "Tensor", "from_uint16"]
 
 _ALWAYS_KEPT = frozenset("?bBilqfd")  # dtype characters that set() keeps in every version
 _KEPT = _ALWAYS_KEPT | frozenset("he")  # int16 and float16 became float32 until 1.5: only a strict old era does that
-_CPP_NAMES = {"bool": "bool", "int32": "int", "float32": "float", "float64": "double", "float16": "float16"}
+_CPP_NAMES = {"bool": "bool", "int32": "int", "float32": "float", "float64": "double"}
+_CPP_NAMES["float16"] = "::paddle::platform::float16"
 
 
 class LoDTensor:
@@ -30,7 +31,7 @@ class LoDTensor:
     code and hold no copies. Everything else is Fluid's API.
     """
 
-    __slots__ = ("__weakref__", "array", "levels")
+    __slots__ = ("__weakref__", "array", "dims", "levels")
 
     def __init__(self, lod: Sequence[Sequence[int]] | None = None) -> None:
         self.array: Any = None
@@ -53,11 +54,11 @@ class LoDTensor:
     # -- data ---------------------------------------------------------------------------------------------------
 
     def set(self, array: Any, place: PlaceLike | None = None, zero_copy: bool = False) -> None:
-        """Copy `array` into the tensor; the LoD stays.
+        """Copy `array` into the tensor and keep the LoD.
 
         Fluid: uint16 becomes float16: until 1.5 it holds the bits, in 1.8 the numbers. Until 1.5 lists, int16, float16
-        and whatever else NumPy can convert become float32; 1.8 keeps int16 and float16, takes a list as NumPy does,
-        and refuses the rest.
+        and everything else NumPy can convert become float32; 1.8 keeps int16 and float16, converts a list as NumPy
+        does, and refuses the rest.
         """
         host = array if hasattr(array, "__cuda_array_interface__") else _as_settable(array)
         concrete = CPUPlace() if place is None else unwrap(place)
@@ -75,7 +76,7 @@ class LoDTensor:
             self.array = np.array(_to_host(host), order="C", copy=True)
 
     def shape(self) -> list[int]:
-        return [0] if self.array is None else list(self.array.shape)
+        return list(getattr(self, "dims", (0,)) if self.array is None else self.array.shape)
 
     def _dtype(self) -> VarType:
         return VarType.FP32 if self.array is None else to_vartype(self.array.dtype)
@@ -86,11 +87,12 @@ class LoDTensor:
         return self.shape()
 
     def _set_dims(self, dims: Sequence[int]) -> None:
-        size = int(np.prod(dims))
-        if self.array is not None and self.array.size == size:
+        if self.array is None:
+            self.dims = tuple(dims)
+        elif self.array.size == int(np.prod(dims)):
             self.array = self.array.reshape(dims)
         else:
-            self.array = np.zeros(dims, np.float32 if self.array is None else self.array.dtype)
+            self.array = np.zeros(dims, self.array.dtype)
 
     get_dims = _get_dims
     set_dims = _set_dims
@@ -116,32 +118,36 @@ class LoDTensor:
         self.array = np.zeros(self.shape(), to_numpy(dtype))
 
     def _mutable_data(self, place: PlaceLike, dtype: VarType) -> int:
-        """Give the tensor memory of its dims and return the address."""
+        """Allocate memory for the tensor's dims and return its address."""
         if self.array is None or self.array.dtype != to_numpy(dtype):
             self._alloc(dtype)
         array: Any = self.array
         return int(array.ctypes.data)
 
     def _set_layout(self, layout: str) -> None:
-        """Do nothing: a layout is a matter of the op that reads the tensor."""
+        """Do nothing: the op that reads the tensor decides its layout."""
 
     def _get_float_element(self, index: int) -> float:
-        return float(self._flat(index)[index])
+        return float(self._flat(index, np.float32)[index])
 
     def _set_float_element(self, index: int, value: float) -> None:
         self._flat(index)[index] = value
 
-    def _flat(self, index: int) -> Any:
+    def _flat(self, index: int, dtype: DTypeLike | None = None) -> Any:
         flat = self.held_array().reshape(-1)
+        if dtype is not None and flat.dtype != np.dtype(to_numpy(dtype)):
+            raise EnforceNotMet(f"the tensor holds {flat.dtype}, not {np.dtype(to_numpy(dtype))}")
         if not 0 <= index < flat.size:
-            raise EnforceNotMet(f"element {index} is outside the tensor of {flat.size} elements")
+            raise EnforceNotMet(f"element {index} does not exist: the tensor has {flat.size} elements")
         return flat
 
-    _get_double_element = _get_float_element
     _set_double_element = _set_float_element
 
+    def _get_double_element(self, index: int) -> float:
+        return float(self._flat(index, np.float64)[index])
+
     def _share_data_with(self, other: LoDTensor) -> None:
-        self.array = other.array
+        self.array = other.held_array()
 
     def _copy(self, place: PlaceLike | None = None) -> LoDTensor:
         copied = LoDTensor()
@@ -150,6 +156,8 @@ class LoDTensor:
         return copied
 
     def _clear(self) -> None:
+        """Give up the data; the dims stay."""
+        self.dims = tuple(self.shape())
         self.array = None
         self.levels = NO_LOD
 
@@ -174,7 +182,7 @@ class LoDTensor:
     def _set_levels(self, levels: LoD, what: str) -> None:
         wrong = lod_math.problem(levels, self._rows())
         if wrong and not (what == "lod" and era().lod_constructor_takes_offsets):
-            raise EnforceNotMet(f"the provided {what} info is invalid: {wrong}")
+            raise EnforceNotMet(f"the new {what} does not fit the tensor: {wrong}")
         self.levels = levels
 
     def has_valid_recursive_sequence_lengths(self) -> bool:
@@ -215,9 +223,9 @@ class LoDTensor:
         return self.array.__cuda_array_interface__  # AttributeError for a host array, as the protocol wants
 
     def __getitem__(self, index: Array) -> LoDTensor:
-        """Return a part by whole numbers and slices, without LoD.
+        """Index with whole numbers and slices; the result has no LoD.
 
-        Fluid: a whole number keeps its dimension, of size 1; negative ones, which gave zeros, count from the end here.
+        Fluid: a whole number keeps its dim, with size 1; negative numbers, which gave zeros, count from the end here.
         """
         data = self.held_array()
         keys = index if isinstance(index, tuple) else (index,)
@@ -263,7 +271,7 @@ def _to_host(array: Any) -> Array:
 
 
 def from_uint16(host: Array) -> Array:
-    """Return the float16 that uint16 stands for: its bits in older eras, its numbers in 1.8."""
+    """Convert uint16 to float16: by its bits in older eras, by its numbers in 1.8."""
     return host.view(np.float16) if era().uint16_holds_bits else host.astype(np.float16)
 
 
@@ -272,7 +280,7 @@ def _as_settable(given: object) -> Array:
     try:
         host = np.asarray(given)
     except ValueError as error:
-        raise EnforceNotMet(f"tensor.set() got ragged data, which cannot be one tensor: {error}") from error
+        raise EnforceNotMet(f"LoDTensor.set: the data are ragged, so they cannot form one tensor: {error}") from error
     if host.dtype == np.uint16:
         return from_uint16(host)
     if not host.dtype.isnative:
@@ -286,8 +294,8 @@ def _as_settable(given: object) -> Array:
     if casts and host.dtype.kind in "biuf":
         return host.astype(np.float32)
     raise EnforceNotMet(
-        "Incompatible data or style type: tensor.set() supports bool, float16, float32, float64, int8, int16, int32, "
-        f"int64 and uint8, uint16, but got {host.dtype} from {type(given).__name__}"
+        "LoDTensor.set takes bool, float16, float32, float64, int8, int16, int32, int64 or uint8; got "
+        f"{host.dtype} from {type(given).__name__}"
     )
 
 

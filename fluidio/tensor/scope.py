@@ -1,4 +1,4 @@
-"""Scope: variables by name, with parents; what persists between runs of a program."""
+"""Scope: variables by name, with parents; they persist between runs of a program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fluidio.tensor.tensor_array import LoDTensorArray
 __all__ = ["Scope", "ScopeVariable", "global_scope", "scope_guard", "switch_scope"]
 
 
-_changing = threading.RLock()  # threads share scopes; what is there already is found without it
+_changing = threading.RLock()  # threads share scopes; existing variables are found without it
 
 
 class ScopeVariable:
@@ -38,7 +38,7 @@ class ScopeVariable:
             with _changing:  # another thread may be first
                 self.value = made if self.value is None else self.value
         if not isinstance(self.value, kind):
-            raise EnforceNotMet(f"variable {self.name!r} holds {type(self.value).__name__}, not {what}")
+            raise EnforceNotMet(f"the variable {self.name!r} holds a {type(self.value).__name__}, not {what}")
         return self.value
 
     def get_tensor(self) -> LoDTensor:
@@ -65,7 +65,7 @@ class ScopeVariable:
 
     def get_reader(self) -> Any:
         if not hasattr(self.value, "read_next"):
-            raise EnforceNotMet(f"variable {self.name!r} holds no reader yet: run the startup program first")
+            raise EnforceNotMet(f"the variable {self.name!r} holds no reader yet: run the startup program first")
         return self.value
 
     def is_int(self) -> bool:
@@ -92,7 +92,7 @@ class ScopeVariable:
 
     def _number(self, kind: type, what: str) -> Any:
         if self.value is None:
-            raise EnforceNotMet(f"variable {self.name!r} holds nothing yet, not {what}")
+            raise EnforceNotMet(f"the variable {self.name!r} is empty, expected {what}")
         return self._get(kind, what)
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class ScopeVariable:
 
 def _number(value: Any, refused: tuple[type, ...]) -> Any:
     if isinstance(value, refused):
-        raise TypeError(f"a variable of a scope does not take {value!r} for this kind of number")
+        raise TypeError(f"cannot store {value!r} as this kind of number in the scope")
     return value
 
 
@@ -118,11 +118,11 @@ class Scope:
         """Counts variables made and erased, so that plans know when to look names up again."""
 
     def var(self, name: str) -> ScopeVariable:
-        """Return the variable of this scope, made if absent; parents are not looked at."""
+        """Return the variable of this scope, created if absent; parents are ignored."""
         variable = self._variables.get(name)
         if variable is None:
             if not isinstance(name, str):
-                raise TypeError(f"a variable of a scope has a str as its name, got {name!r}")
+                raise TypeError(f"the name of a variable must be a str, got {name!r}")
             made = ScopeVariable(name)
             with _changing:  # another thread may be first
                 variable = self._variables.setdefault(name, made)
@@ -132,7 +132,7 @@ class Scope:
     def find_var(self, name: str) -> ScopeVariable | None:
         """Return the variable of this scope or the nearest parent that has it, else None."""
         if not isinstance(name, (str, bytes)):
-            raise TypeError(f"the name of a variable is a str, got {name!r}")
+            raise TypeError(f"the name of a variable must be a str, got {name!r}")
         scope: Scope | None = self
         while scope is not None:
             variable = scope._variables.get(name)
@@ -161,7 +161,7 @@ class Scope:
         self._children.clear()
 
     def _remove_from_pool(self) -> None:
-        """Forget what the scope holds, as dropping it from the pool of all scopes did."""
+        """Drop the scope's contents, as removing it from the pool of all scopes did."""
         with _changing:
             self._children.clear()
             self._variables.clear()
@@ -192,17 +192,17 @@ def global_scope() -> Scope:
 
 
 def switch_scope(scope: Scope) -> Scope:
-    """Make `scope` the global one and return the one it was."""
+    """Make `scope` the global one and return the previous one."""
     return _global_scope.switch(scope)
 
 
 @contextlib.contextmanager
 def scope_guard(scope: Scope) -> Iterator[None]:
-    """Make `scope` the global one inside the block; in another thread than the main one, for that thread alone.
+    """Make `scope` the global one inside the block; outside the main thread, only for that thread.
 
     Fluid: a body that raised left the scope behind; here it is restored.
     """
     if not isinstance(scope, Scope):
-        raise TypeError(f"scope_guard() takes a fluid.Scope, got {type(scope).__name__}")
+        raise TypeError(f"scope_guard takes a fluid.Scope(), got {type(scope).__name__}")
     with _global_scope.guard(scope):
         yield

@@ -42,7 +42,7 @@ class SelectedRows:
 
     def set_rows(self, rows: object) -> None:
         if isinstance(rows, (str, bytes)):
-            raise TypeError(f"the rows of SelectedRows are whole numbers, got {rows!r}")
+            raise TypeError(f"the rows of SelectedRows must be whole numbers, got {rows!r}")
         self.index = np.asarray(rows, dtype=np.int64)
 
     def height(self) -> int:
@@ -55,7 +55,7 @@ class SelectedRows:
         return 0 if self.value is None else int(self.value.size)
 
     def sync_index(self) -> None:
-        """Do nothing: Fluid kept a map from rows to places, here it is always in step."""
+        """Do nothing: Fluid kept a map from rows to positions; here it is always up to date."""
 
     def get_tensor(self) -> LoDTensor:
         """Return the tensor of the rows; set() on it sets them."""
@@ -78,7 +78,7 @@ class SelectedRows:
         return unique, out
 
     def positions(self, rows: Any, xp: Any = np) -> Any:
-        """Return where the values of some rows are: of each row its first place.
+        """Return the positions of some rows' values: for each row, the first one.
 
         Raises:
             EnforceNotMet: a row is not among these rows.
@@ -86,11 +86,11 @@ class SelectedRows:
         index = xp.asarray(self.index)
         order = xp.argsort(index, kind="stable")
         if not index.size and rows.size:
-            raise EnforceNotMet(f"row {int(rows[0])} is not in the table: it has no rows")
+            raise EnforceNotMet(f"the table has no rows, so there is no row {int(rows[0])}")
         places = order[xp.minimum(xp.searchsorted(index[order], rows), max(index.size - 1, 0))] if rows.size else rows
         lost = rows[index[places] != rows] if rows.size else rows
         if lost.size:
-            raise EnforceNotMet(f"row {int(lost[0])} is not in the table of {index.size} rows")
+            raise EnforceNotMet(f"the table of {index.size} rows has no row {int(lost[0])}")
         return places
 
     def to_dense(self, xp: Any = np) -> Any:

@@ -30,7 +30,7 @@ class LoDTensorArray:
 
     def __getitem__(self, index: int) -> LoDTensor:
         if not isinstance(index, (int, np.integer)) or index < 0:
-            raise TypeError(f"a LoDTensorArray is indexed by whole numbers from 0 on, got {index!r}")
+            raise TypeError(f"a LoDTensorArray is indexed by whole numbers of at least 0, got {index!r}")
         if index >= len(self.items):
             raise IndexError(self._outside(index))
         return self.items[index]

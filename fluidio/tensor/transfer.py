@@ -32,7 +32,7 @@ def require_cupy(device: int | None = None) -> Any:
             "or fluid.CPUPlace()"
         ) from error
     if device is not None and device >= count:
-        raise DeviceError(f"Invalid CUDAPlace({device}), must inside [0, {count})")
+        raise DeviceError(f"CUDAPlace({device}): there is no such GPU; the number must lie in 0 ... {count - 1}")
     return cupy
 
 
@@ -44,7 +44,7 @@ def upload(array: object, device: int) -> Any:
 
 
 def pinned_copy(array: Array) -> Array:
-    """Return a copy in page-locked memory; in ordinary memory where there is no GPU to copy to."""
+    """Return a copy in page-locked memory, or in ordinary memory without a GPU."""
     if not get_cuda_device_count():
         return np.array(array, order="C", copy=True)
     import cupy

@@ -1,6 +1,6 @@
 """Replace, or refuse loudly, the parts of CuPy that are prebuilt device code: thrust's sorts and random numbers.
 
-Prebuilt code carries NVIDIA's own runtime, which finds no GPU; some of it would return garbage without a word.
+Prebuilt code carries NVIDIA's own runtime, which finds no GPU; some of it would silently return garbage.
 """
 
 from __future__ import annotations

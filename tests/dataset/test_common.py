@@ -52,7 +52,7 @@ def test_another_name_and_the_short_name_are_used(tmp_path: Path, home: Path) ->
 def test_a_wrong_checksum_says_what_to_do_and_can_be_switched_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "mod").mkdir(parents=True)
     (home / "mod/x").write_bytes(b"other")
-    with pytest.raises(RuntimeError, match=r"mod/x: md5 \w+, but .*FLUIDIO_CHECK_MD5=0"):
+    with pytest.raises(RuntimeError, match=r"mod/x has md5 \w+, but .*FLUIDIO_CHECK_MD5=0"):
         common.download("http://127.0.0.1:9/x", "mod", MD5_OF_HELLO)
     assert (home / "mod/x").read_bytes() == b"other"
     monkeypatch.setenv("FLUIDIO_CHECK_MD5", "0")

@@ -119,7 +119,7 @@ def test_a_damaged_idx_file_is_an_error_that_names_it(tmp_path: Path, data: byte
     images, labels = tmp_path / "images.gz", tmp_path / "labels.gz"
     images.write_bytes(data)
     labels.write_bytes(gzip.compress(struct.pack(">II", 2049, 1) + b"1"))
-    with pytest.raises(RuntimeError, match=r"images\.gz: "):
+    with pytest.raises(RuntimeError, match=r"images\.gz"):
         list(mnist.reader_creator(str(images), str(labels), 100)())
 
 
@@ -141,7 +141,7 @@ def test_a_pickle_that_runs_code_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_archive_is_an_error_that_names_it(tmp_path: Path, data: bytes) -> None:
     archive = tmp_path / "cifar.tar.gz"
     archive.write_bytes(data)
-    with pytest.raises(RuntimeError, match=r"cifar\.tar\.gz: "):
+    with pytest.raises(RuntimeError, match=r"cifar\.tar\.gz"):
         list(cifar.reader_creator(str(archive), "data_batch")())
 
 
@@ -154,5 +154,5 @@ def test_an_archive_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 def test_a_housing_table_of_another_width_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "housing.data").write_text("1 2 3")
-    with pytest.raises(RuntimeError, match="3 numbers are not rows of 14"):
+    with pytest.raises(RuntimeError, match="3 numbers, .* rows of 14"):
         uci_housing.load_data(str(tmp_path / "housing.data"))

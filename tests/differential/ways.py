@@ -48,12 +48,15 @@ WAYS = {
 }
 _THRESHOLDS = {
     "executor.passes.chains": {"_LARGE": 1},
+    "executor.passes.in_place": {"_LARGE": 1},
     "ops.compiled.channels": {"_WORTH_A_THREAD": 1},
     "ops.compiled.layer_norm": {"_WORTH_A_THREAD": 1},
     "ops.compiled.products": {"_NARROW": 0, "_SMALL": 0, "_WORTH_A_THREAD": 1},
     "ops.compiled.updates": {"_WORTH_A_THREAD": 1},
+    "ops.random.dropout": {"_WORTH_A_THREAD": 1},
+    "ops.reductions": {"_WORTH_A_THREAD": 1},
     "ops.row_blocks": {"_BLOCK": 16, "_WORTH_A_SHARE": 1, "_WORTH_A_THREAD": 1},
-    "ops.vision.fast_conv": {"_WORTH_A_THREAD": 1},
+    "ops.vision.fast_conv": {"_WORTH_A_COPY": 1, "_WORTH_A_THREAD": 1},
 }
 
 

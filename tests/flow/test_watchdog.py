@@ -53,7 +53,9 @@ def loop_over_a_stuck_generator(told: Told) -> None:
 def test_a_stuck_generator_is_named_with_its_line_once(told: Told) -> None:
     loop_over_a_stuck_generator(told)
     (text,) = told.texts
-    assert text.startswith("fluidio: nothing has moved for 0 s. Who waits for whom:\n  MainThread waits for an item of")
+    assert text.startswith(
+        "fluidio: there has been no progress for 0 s. Who waits for whom:\n  MainThread waits for an item of"
+    )
     assert "test_watchdog.py" in text and "in source: assert told.event.wait(30)" in text
     assert "FLUIDIO_WATCHDOG=SECONDS" in text and "stack of" not in text
     loop_over_a_stuck_generator(told)

@@ -145,7 +145,7 @@ def test_a_list_of_another_author_renames_nothing_outside(exe: fluid.Executor, t
             fluid.io.load_persistables(exe, str(folder))
         assert (tmp_path / "victim").read_bytes() == b"good"
     (folder / ".model.fluidio-commit").write_text("no json")
-    with pytest.raises(ValueError, match="not the list"):
+    with pytest.raises(ValueError, match="interrupted save"):
         fluid.io.load_persistables(exe, str(folder))
 
 
@@ -160,3 +160,16 @@ def test_variables_with_the_longest_names_are_saved(tmp_path: Path, exe: fluid.E
     fluid.io.load_persistables(exe, str(tmp_path / "model"))
     assert generation() == {3.0}
     assert sorted(os.listdir(tmp_path / "model")) == ["fc_0.b_0", "w" * 250]
+
+
+def test_files_are_synced_one_by_one_or_together_but_all_of_them(
+    exe: fluid.Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network()
+    exe.run(fluid.default_startup_program())
+    for slow in (0.0, 1.0):  # no sync, or every one, takes long enough to use threads
+        monkeypatch.setattr(whole_files, "_SLOW_SYNC", -slow or 1e9)
+        synced: list[int] = []
+        monkeypatch.setattr(os, "fsync", lambda descriptor, synced=synced: synced.append(os.fstat(descriptor).st_ino))
+        fluid.io.save_persistables(exe, str(tmp_path))
+        assert {path.stat().st_ino for path in tmp_path.iterdir()} <= set(synced)

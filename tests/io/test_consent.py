@@ -36,7 +36,7 @@ def test_writing_needs_consent(exe: fluid.Executor, tmp_path: Path, type: str) -
     path = tmp_path / "written"
     add(type, path, "inputs")
     for program in (parsed(), parsed().clone(), parsed().clone(for_test=True)):
-        with pytest.raises(EnforceNotMet, match=r"would write .*written.*allow_files=True"):
+        with pytest.raises(EnforceNotMet, match=r"wants to write .*written.*allow_files=True"):
             exe.run(program)
         assert not path.exists()
     exe.run(parsed(allow_files=True))
@@ -49,7 +49,7 @@ def test_reading_needs_consent(exe: fluid.Executor, tmp_path: Path, type: str) -
     path = tmp_path / "secret"
     path.write_bytes(b"secret")
     add(type, path, "outputs")
-    with pytest.raises(EnforceNotMet, match="would read .*secret.*allow_files=True"):
+    with pytest.raises(EnforceNotMet, match="wants to read .*secret.*allow_files=True"):
         exe.run(parsed())
     with pytest.raises(EnforceNotMet, match="damaged"):
         exe.run(parsed(allow_files=True))
@@ -90,7 +90,7 @@ def test_data_files_elsewhere_need_consent(
         return fluid.Program.parse_from_string(serialize_program(startup), **options)
 
     for path in (str(tmp_path / "a.recordio"), f"../{tmp_path.name}/a.recordio"):
-        with pytest.raises(EnforceNotMet, match="would read .*a.recordio"):
+        with pytest.raises(EnforceNotMet, match="wants to read .*a.recordio"):
             exe.run(startup(path))
         exe.run(startup(path, allow_files=True))
     exe.run(startup("a.recordio"))
@@ -116,7 +116,7 @@ def test_names_with_slashes_make_folders(exe: fluid.Executor, tmp_path: Path) ->
     assert (tmp_path / "scope" / "a..b" / "w").exists()
 
 
-@pytest.mark.filterwarnings("ignore:no variable in your model")
+@pytest.mark.filterwarnings("ignore:nothing to save")
 def test_an_inference_model_may_not_write(exe: fluid.Executor, tmp_path: Path) -> None:
     x = fluid.layers.data("x", [2])
     y = fluid.layers.scale(x, 2.0)
@@ -128,7 +128,7 @@ def test_an_inference_model_may_not_write(exe: fluid.Executor, tmp_path: Path) -
     (tmp_path / "__model__").write_bytes(serialize_program(model))
     feed = {"x": np.ones((1, 2), "float32")}
     program, _, targets = fluid.io.load_inference_model(str(tmp_path), exe)
-    with pytest.raises(EnforceNotMet, match="would write"):
+    with pytest.raises(EnforceNotMet, match="wants to write"):
         exe.run(program, feed=feed, fetch_list=targets)
     program, _, targets = fluid.io.load_inference_model(str(tmp_path), exe, allow_files=True)
     exe.run(program, feed=feed, fetch_list=targets)
@@ -175,7 +175,7 @@ def test_a_copy_of_an_op_needs_the_consent_that_the_op_needs(exe: fluid.Executor
         copied.global_block()._clone_variable(variable)
     for op in parsed().global_block().ops:
         copied.global_block().desc.append_op().copy_from(op.desc)
-    with pytest.raises(EnforceNotMet, match=r"would write .*written.*allow_files=True"):
+    with pytest.raises(EnforceNotMet, match=r"wants to write .*written.*allow_files=True"):
         exe.run(copied)
     assert not path.exists()
 
@@ -203,6 +203,6 @@ def test_the_gradient_of_an_op_needs_the_consent_that_the_op_needs() -> None:
 )
 def test_meeting_other_machines_needs_consent(exe: fluid.Executor, type: str, attrs: dict[str, Any]) -> None:
     fluid.default_main_program().global_block().append_op(type=type, attrs=attrs)
-    with pytest.raises(EnforceNotMet, match="would (connect to|listen at) elsewhere:2.*allow_files=True"):
+    with pytest.raises(EnforceNotMet, match="wants to (connect to|listen at) elsewhere:2.*allow_files=True"):
         exe.run(parsed())
     assert membership() is None

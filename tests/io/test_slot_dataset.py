@@ -56,7 +56,7 @@ def test_training_runs_every_batch_and_prints(tmp_path: Path, capsys: pytest.Cap
     shown = "total\t{}\t\tlod: {{}}\n\tdim: 1\n\tlayout: NCHW\n\tdtype: float\n\tdata: [{}]\n\t\n"  # as 1.8.5 prints it
     assert capsys.readouterr().out == shown.format(total.name, "17") + shown.format(total.name, "8.5")
     exe.infer_from_dataset(dataset=dataset)
-    with pytest.raises(RuntimeError, match="dataset is need"):
+    with pytest.raises(RuntimeError, match="need a dataset"):
         exe.train_from_dataset()
 
 
@@ -90,7 +90,7 @@ def zeros(kind: str, path: Path) -> Any:
 
 def test_memory_leaves_zeros_out_of_sequences_and_says_so(tmp_path: Path) -> None:
     dataset = zeros("InMemoryDataset", tmp_path / "part-0")
-    with pytest.warns(UserWarning, match="5 zeros were left out.*keep_zeros"):
+    with pytest.warns(UserWarning, match="left out 5 zeros.*keep_zeros"):
         dataset.load_into_memory()
     (batch,) = dataset.batches()
     assert np.array(batch["ids"]).ravel().tolist() == [5, 0, 7, 8, 0]
@@ -135,9 +135,9 @@ def test_ids_of_64_bits_keep_their_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("3 1 2\n", "slot words announces 3 values, 2 are left"),
+        ("3 1 2\n", "slot words announces 3 values, but 2 are left"),
         ("1 1 1 0.5\n", "ends before slot label"),
-        ("1 1 1 0.5 1 1 7\n", "1 extra words after"),
+        ("1 1 1 0.5 1 1 7\n", "1 words are left after"),
         ("1 x 1 0.5 1 1\n", "invalid literal"),
         ("0 1 0.5 1 1\n", "announces 0"),
     ],
@@ -149,7 +149,7 @@ def test_a_line_of_another_form_is_named(tmp_path: Path, line: str, problem: str
 
 
 def test_mistakes_in_the_setup_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="does not exist"):
+    with pytest.raises(ValueError, match="no dataset 'X'"):
         fluid.DatasetFactory().create_dataset("X")
     with pytest.raises(NotImplementedError, match="InMemoryDataset"):
         fluid.QueueDataset().local_shuffle()
@@ -210,9 +210,9 @@ def test_a_loader_drops_short_batches_and_says_so(tmp_path: Path) -> None:
 
 def test_a_loader_over_a_dataset_needs_a_file_for_each_place(tmp_path: Path) -> None:
     dataset = made("QueueDataset", tmp_path / "a")
-    with pytest.raises(AssertionError, match="Filelist number of dataset 1 must be not less than place number 2"):
+    with pytest.raises(AssertionError, match="1 files for 2 places"):
         fluid.io.DataLoader.from_dataset(dataset, fluid.cpu_places(2))
-    with pytest.raises(AssertionError, match="dataset must be"):
+    with pytest.raises(AssertionError, match="takes a dataset"):
         fluid.io.DataLoader.from_dataset([], fluid.CPUPlace())  # type: ignore[arg-type]
     unloaded = made("InMemoryDataset", tmp_path / "a")
     with pytest.raises(ReaderError, match="load_into_memory"):

@@ -55,7 +55,7 @@ def test_a_pickle_that_runs_code_is_refused(tmp_path: Path) -> None:
 def test_a_pickle_of_something_else_is_refused(tmp_path: Path) -> None:
     classifier(train=False)
     (tmp_path / "bad.pdparams").write_bytes(pickle.dumps([1, 2], 2))
-    with pytest.raises(ValueError, match="expected a dict of arrays"):
+    with pytest.raises(ValueError, match="expected a dict of names and arrays"):
         io.load(fluid.default_main_program(), str(tmp_path / "bad"))
 
 
@@ -67,12 +67,12 @@ def test_a_missing_name_and_a_missing_optimizer_file_are_assertions(tmp_path: Pa
     with pytest.raises(AssertionError, match=r"all\.pdopt"):
         io.load(main, str(tmp_path / "all"))
     (tmp_path / "all.pdparams").write_bytes(pickle.dumps({}, 2))
-    with pytest.raises(AssertionError, match="Can not find"):
+    with pytest.raises(AssertionError, match="no value for"):
         io.load(main, str(tmp_path / "all"))
 
 
 def test_an_empty_file_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="empty filename"):
+    with pytest.raises(AssertionError, match="the name of the files"):
         io.save(fluid.default_main_program(), str(tmp_path) + "/")
 
 
@@ -111,9 +111,9 @@ def test_program_state_is_a_dict_of_arrays(tmp_path: Path) -> None:
 def test_set_program_state_checks_shapes_and_tells_of_leftovers() -> None:
     trained()
     main = fluid.default_main_program()
-    with pytest.raises(AssertionError, match="Shape not matching"):
+    with pytest.raises(AssertionError, match="has shape"):
         io.set_program_state(main, {"fc_0.b_0": np.ones(7, "float32")})
-    with pytest.raises(AssertionError, match="Dtype not matching"):
+    with pytest.raises(AssertionError, match="in the program, but float"):
         io.set_program_state(main, {"fc_0.b_0": np.ones(5, "float64")})
     with pytest.warns(UserWarning, match="nobody"):
         io.set_program_state(main, {"nobody": np.ones(1, "float32")})

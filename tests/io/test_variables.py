@@ -64,16 +64,16 @@ def test_every_save_takes_a_name_as_in_fluid(tmp_path: Path) -> None:
 
 
 def test_nothing_to_save_is_a_warning(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="no variable in your model"):
+    with pytest.warns(UserWarning, match="nothing to save"):
         io.save_params(fluid.Executor(fluid.CPUPlace()), str(tmp_path))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     classifier()
     exe = fluid.Executor(fluid.CPUPlace())
-    with pytest.raises(EnforceNotMet, match=r"Cannot open file .*fc_0\.b_0 for load op"):
+    with pytest.raises(EnforceNotMet, match=r"load: cannot open .*fc_0\.b_0"):
         io.load_params(exe, str(tmp_path))
-    with pytest.raises(EnforceNotMet, match=r"Cannot open file .*all for load_combine op"):
+    with pytest.raises(EnforceNotMet, match=r"load_combine: cannot open .*all"):
         io.load_params(exe, str(tmp_path), filename="all")
 
 
@@ -89,9 +89,9 @@ def test_a_cut_file_says_which_variable_is_short(tmp_path: Path) -> None:
 def test_a_combined_file_must_be_used_up(tmp_path: Path) -> None:
     exe, _, _ = trained()
     io.save_params(exe, str(tmp_path), filename="all")
-    with pytest.raises(EnforceNotMet, match="You are not allowed to load partial data"):
+    with pytest.raises(EnforceNotMet, match="load all variables of a file"):
         io.load_vars(exe, str(tmp_path), vars=["fc_0.b_0"], filename="all")
-    with pytest.raises(EnforceNotMet, match="Cannot read more"):
+    with pytest.raises(EnforceNotMet, match="ends before the variable"):
         io.load_persistables(exe, str(tmp_path), filename="all")
     with fluid.use_era("1.2"):
         io.load_vars(exe, str(tmp_path), vars=["fc_0.b_0"], filename="all")
@@ -105,7 +105,7 @@ def test_another_shape_is_an_error_in_1_8_and_replaces_before(tmp_path: Path) ->
     with fluid.use_era("1.5"):
         io.load_params(exe, str(tmp_path))
         assert value("fc_0.b_0").shape == (9,)
-    with fluid.use_era("1.8"), pytest.raises(RuntimeError, match="shape does not match"):
+    with fluid.use_era("1.8"), pytest.raises(RuntimeError, match="in the program, but"):
         io.load_params(exe, str(tmp_path))
 
 
@@ -133,7 +133,7 @@ def test_persistables_of_the_real_1_8_5_load_and_are_written_the_same(tmp_path: 
 
 
 def test_a_program_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="program should be as Program type or None"):
+    with pytest.raises(TypeError, match="main_program must be a Program or None"):
         io.save_params(fluid.Executor(fluid.CPUPlace()), str(tmp_path), main_program="main")
 
 

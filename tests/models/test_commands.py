@@ -125,7 +125,7 @@ class TestWithOnnx:
         assert [value.name for value in graph.output] == ["fc_1.tmp_2"]
         assert graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
 
-    @pytest.mark.filterwarnings("ignore:no variable in your model")
+    @pytest.mark.filterwarnings("ignore:nothing to save")
     def test_everything_that_has_no_form_is_named_at_once_and_nothing_is_written(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -69,7 +69,7 @@ def test_all_problems_of_a_model_are_named_at_once(tmp_path: Path, capsys: pytes
     assert main(["model", "inspect", str(tmp_path / "m")]) == 1
     text = capsys.readouterr().out
     assert "fc_0.b_0: the program needs it" in text
-    assert "needs 120 bytes at" in text
+    assert "needs 120 bytes" in text
     assert "fc_1.b_0 has shape (5, 3), the program says (3,)" in text
     assert "this is a NumPy array" in text
 

@@ -38,7 +38,7 @@ def _with_params(folder: Path) -> Model:
     return open_model(str(folder), params_filename="m.pdiparams")
 
 
-@pytest.mark.filterwarnings("ignore:no variable in your model")
+@pytest.mark.filterwarnings("ignore:nothing to save")
 def test_ops_that_paddle_has_not_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import fluidio as fluid
 

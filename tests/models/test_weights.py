@@ -182,7 +182,7 @@ def test_a_failed_export_leaves_no_file_and_keeps_the_old_one(tmp_path: Path) ->
     output.write_bytes(b"old")
     model = open_model(str(tmp_path / "m"))
     (tmp_path / "m" / "fc_1.w_0").write_bytes(b"")
-    with pytest.raises(ModelError, match="shorter"):
+    with pytest.raises(ModelError, match="shortened"):
         write_weights(model, "safetensors", str(output))
     assert output.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "w.safetensors"]

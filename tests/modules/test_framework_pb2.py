@@ -111,7 +111,7 @@ def test_a_description_is_made_from_the_names_of_arguments() -> None:
         "ns": pb.INTS,
         "ss": pb.STRINGS,
     }
-    with pytest.raises(ValueError, match="keyword"):
+    with pytest.raises(ValueError, match="by name"):
         method("a")
     with pytest.raises(ValueError, match="one variable"):
         method(Y=["a", "b"])

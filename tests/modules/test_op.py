@@ -18,7 +18,7 @@ def test_the_protos_are_those_of_fluid() -> None:
     proto = framework.OpProtoHolder.instance().get_op_proto("dropout")
     assert [(s.name, s.dispensable) for s in proto.inputs] == [("X", False), ("Seed", True)]
     assert [(s.name, s.intermediate) for s in proto.outputs] == [("Out", False), ("Mask", True)]
-    with pytest.raises(ValueError, match='Operator "zz" has not been registered'):
+    with pytest.raises(ValueError, match="no op 'zz'"):
         framework.OpProtoHolder.instance().get_op_proto("zz")
 
 
@@ -26,11 +26,11 @@ def test_the_factory_tells_slots_and_attributes() -> None:
     assert Operator.get_op_inputs("sum") == [("X", True)]
     assert Operator.get_op_output_names("mul") == ["Out"]
     assert {"x_num_col_dims", "op_role"} <= set(Operator.get_op_attr_names("mul"))
-    with pytest.raises(ValueError, match="operator: zzz is not registered"):
+    with pytest.raises(ValueError, match="no op 'zzz'"):
         Operator.get_op_info("zzz")
-    with pytest.raises(ValueError, match="X expects only one input, but 2 are given"):
+    with pytest.raises(ValueError, match="X takes one variable, got 2"):
         Operator("mul", X=["a", "b"])
-    with pytest.raises(ValueError, match="all of the other arguments should be keyword"):
+    with pytest.raises(ValueError, match="by name"):
         Operator("mul", "x")
 
 
@@ -70,11 +70,11 @@ def test_global_flags_are_read_and_set_by_name(monkeypatch: pytest.MonkeyPatch) 
         False,
         True,
     )
-    with pytest.raises(EnforceNotMet, match="read-only or unknown"):
+    with pytest.raises(EnforceNotMet, match="does not exist or is read-only"):
         flags["FLAGS_use_mkldnn"] = True
-    with pytest.raises(RuntimeError, match="is a float"):
+    with pytest.raises(RuntimeError, match="must be float"):
         flags["FLAGS_eager_delete_tensor_gb"] = "x"
-    with pytest.raises(ValueError, match="cannot get its value"):
+    with pytest.raises(ValueError, match="cannot read"):
         fluid.get_flags("FLAGS_use_mkldnn")
 
 

@@ -68,7 +68,7 @@ def test_a_failing_op_is_explained_while_profiling(tmp_path: Path) -> None:
     ("call", "problem"),
     [
         (lambda: profiler.start_profiler("XPU"), "state must be"),
-        (lambda: profiler.start_profiler("CPU", "Loud"), "tracer option"),
+        (lambda: profiler.start_profiler("CPU", "Loud"), "tracer_option"),
         (lambda: profiler.stop_profiler("alphabet"), "sorted_key"),
     ],
 )

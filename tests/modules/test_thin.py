@@ -48,11 +48,11 @@ def test_every_version_up_to_1_8_5_is_good_enough(version: str) -> None:
 
 
 def test_require_version_checks_its_arguments() -> None:
-    with pytest.raises(Exception, match=r"2\.0 or higher is required"):
+    with pytest.raises(Exception, match=r"2\.0 or later"):
         fluid.require_version("2.0")
-    with pytest.raises(TypeError, match="must be str"):
+    with pytest.raises(TypeError, match="must be a str"):
         fluid.require_version(1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="format"):
+    with pytest.raises(ValueError, match="one to four numbers"):
         fluid.require_version("1.x")
 
 
@@ -64,7 +64,7 @@ def test_flags_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLAGS_eager_delete_tensor_gb", "1.5")
     assert fluid.get_flags(["FLAGS_eager_delete_tensor_gb"]) == {"FLAGS_eager_delete_tensor_gb": 1.5}
     monkeypatch.setenv("FLAGS_eager_delete_tensor_gb", "much")
-    with pytest.raises(ValueError, match="should be a float"):
+    with pytest.raises(ValueError, match="expected float"):
         fluid.get_flags("FLAGS_eager_delete_tensor_gb")
     for call in (lambda: fluid.set_flags({"FLAGS_nonsense": 1}), lambda: fluid.get_flags("FLAGS_nonsense")):
         with pytest.raises(ValueError, match="FLAGS_nonsense"):
@@ -73,7 +73,7 @@ def test_flags_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_run_check_trains_a_step(capsys: pytest.CaptureFixture[str]) -> None:
     fluid.install_check.run_check()
-    assert "works well" in capsys.readouterr().out
+    assert "trains on the CPU" in capsys.readouterr().out
 
 
 def test_local_scopes_nest() -> None:
@@ -141,7 +141,7 @@ def test_variables_are_found_and_fetched_by_name() -> None:
     fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
     assert fluid.fetch_var("fc_0.b_0").tolist() == [0, 0]
     assert fluid._fetch_var("fc_0.b_0", return_numpy=False).shape() == [2]
-    with pytest.raises(AssertionError, match="Cannot find"):
+    with pytest.raises(AssertionError, match="the scope has no variable 'nobody'"):
         fluid.fetch_var("nobody")
 
 
@@ -149,7 +149,7 @@ def test_static_mode_is_all_there_is() -> None:
     assert fluid.in_dygraph_mode() is False
     with fluid.device_guard("gpu:0"):
         pass
-    with pytest.raises(ValueError, match="should be .cpu. or .gpu."), fluid.device_guard("tpu"):
+    with pytest.raises(ValueError, match="takes 'cpu', 'gpu' or None"), fluid.device_guard("tpu"):
         pass
     with pytest.raises(NotImplementedError, match="py_func"):
         fluid.load_op_library("ops.so")

@@ -33,18 +33,18 @@ def test_a_dtype_has_a_name(dtype: Any, name: str) -> None:
 
 @pytest.mark.parametrize("dtype", [int, "foo", fluid.core.VarDesc.VarType.LOD_TENSOR, np.uint16, None])
 def test_what_is_no_dtype_of_fluid_is_refused(dtype: Any) -> None:
-    with pytest.raises(ValueError, match=r"dtype must be any of \[bool, float16, .*, uint8\]"):
+    with pytest.raises(ValueError, match=r"dtype must be one of bool, float16, .*, uint8,"):
         convert_dtype(dtype)
 
 
 def test_arguments_are_checked_with_fluids_messages() -> None:
     x = fluid.layers.data("x", [3])
     check_variable_and_dtype(x, "x", ["float32"], "foo")
-    with pytest.raises(TypeError, match=r"type of 'axis' in foo must be <class 'int'>, but received <class 'float'>"):
+    with pytest.raises(TypeError, match=r"foo: axis must be int, got float"):
         check_type(3.0, "axis", int, "foo")
-    with pytest.raises(TypeError, match=r"data type of 'x' in foo must be \['int32'\], but received float32\. more"):
+    with pytest.raises(TypeError, match=r"foo: x must have dtype int32, got float32: more"):
         check_variable_and_dtype(x, "x", ["int32"], "foo", "more")
-    with pytest.raises(TypeError, match=r"The type of 'x' in foo must be"):
+    with pytest.raises(TypeError, match=r"foo: x must be"):
         check_variable_and_dtype(np.ones(3), "x", ["float64"], "foo")
     check_dtype("float16", "x", ["float16"], "foo")
 

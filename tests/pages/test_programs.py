@@ -170,7 +170,7 @@ def test_a_folder_of_records_is_no_model_and_the_error_names_the_command(tmp_pat
     for n in range(9):
         with recordio.Writer(str(tmp_path / f"{n}.recordio")) as writer:
             writer.write_block([np.ones((3, 2), np.float32)])
-    with pytest.raises(ModelError, match=r"to look at its records: fluidio view '.*/\*'$"):
+    with pytest.raises(ModelError, match=r"to look at records: fluidio view '.*/\*'$"):
         programs_of_model(str(tmp_path))
 
 

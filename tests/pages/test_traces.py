@@ -72,7 +72,7 @@ def test_variables_of_other_names_are_compared_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["{", '{"a": 1}', '["x"]', "3"])
 def test_what_is_no_trace_is_told(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
-    with pytest.raises(ModelError, match="x.json: not"):
+    with pytest.raises(ModelError, match="x.json is not"):
         load_trace(str(tmp_path / "x.json"))
 
 

@@ -79,7 +79,7 @@ def test_an_error_in_a_child_is_raised_with_its_traceback(use_pipe: bool, error:
         yield 1
         raise error
 
-    with pytest.raises(ReaderError, match=r"multiprocess reader raises an exception: readers\[1\] raised") as caught:
+    with pytest.raises(ReaderError, match=r"multiprocess_reader: readers\[1\] raised") as caught:
         list(R.multiprocess_reader([upto(2), source], use_pipe)())
     cause = caught.value.__cause__
     assert cause is not None and (type(cause) is type(error) or "odd 1 2" in str(cause))

@@ -101,6 +101,12 @@ def test_shuffle_follows_pythons_random() -> None:
     assert first == expected[0] + expected[1]
 
 
+def test_shuffle_follows_the_random_of_python_2_in_its_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLUIDIO_PROGRAM_PYTHON", "2")
+    random.seed(7)
+    assert list(R.shuffle(lambda: range(10), 5)()) == [2, 3, 4, 0, 1, 9, 8, 5, 6, 7]
+
+
 @given(st.lists(st.integers()), st.integers(1, 5))
 def test_batches_flattened_are_the_samples(samples: list[int], size: int) -> None:
     batches = list(R.batch(lambda: samples, size)())
@@ -113,7 +119,7 @@ def test_batch_drops_the_short_last_one_in_the_era_of_0_14_and_says_so_once() ->
     with use_era("0.14"):
         dropping = R.batch(lambda: range(5), 2)
         keeping = R.batch(lambda: range(5), 2, False)
-    with pytest.warns(UserWarning, match="dropped 1 samples"):
+    with pytest.warns(UserWarning, match="dropped the last 1 samples"):
         assert list(dropping()) == [[0, 1], [2, 3]]
     assert list(dropping()) == [[0, 1], [2, 3]]
     assert list(keeping())[-1] == [4]
@@ -121,5 +127,5 @@ def test_batch_drops_the_short_last_one_in_the_era_of_0_14_and_says_so_once() ->
 
 @pytest.mark.parametrize("size", [0, -1, 0.5])
 def test_batch_refuses_a_size_that_is_not_positive(size: int) -> None:
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="above 0"):
         R.batch(lambda: range(5), size)

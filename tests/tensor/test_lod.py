@@ -69,7 +69,7 @@ def test_items_without_lod_merge_to_none() -> None:
 
 
 def test_different_depths_do_not_merge() -> None:
-    with pytest.raises(ValueError, match=r"different numbers of LoD levels: \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"same number of LoD levels, got \[0, 1\]"):
         lod_math.merge([lod_math.NO_LOD, lod_math.from_lengths([[1]])])
 
 

@@ -51,5 +51,5 @@ def test_move_to_list_empties_the_array() -> None:
 def test_arrays_count_from_the_front_alone() -> None:
     array = LoDTensorArray()
     array.append(_tensor(1))
-    with pytest.raises(TypeError, match="whole numbers from 0 on"):
+    with pytest.raises(TypeError, match="whole numbers of at least 0"):
         array[-1]

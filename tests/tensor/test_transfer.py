@@ -48,5 +48,5 @@ def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
     _cupy(monkeypatch, 2)
     assert is_compiled_with_cuda()
     assert require_cupy(1) is sys.modules["cupy"]
-    with pytest.raises(DeviceError, match=r"Invalid CUDAPlace\(2\), must inside \[0, 2\)"):
+    with pytest.raises(DeviceError, match=r"CUDAPlace\(2\): .* 0 \.\.\. 1"):
         require_cupy(2)

@@ -1,4 +1,4 @@
-"""Make the stand-ins, once for a user, and warn that they are not real data."""
+"""Generate the stand-ins, once per user, and warn that they are not real data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAKERS: dict[str, Callable[[], Files]] = {
     "wmt14": pairs.wmt14,
     "wmt16": pairs.wmt16,
 }
-_VERSION = "1"  # of the content: a change needs another folder
+_VERSION = "1"  # of the content: a change needs a new folder
 
 
 def make(root: str, module_name: str) -> None:

@@ -1,4 +1,4 @@
-"""Reproducible choices, made-up words, and the containers that data sets come in."""
+"""Reproducible random choices, invented words, and the archives that data sets come in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Files = dict[str, bytes]
 
 
 class Dice:
-    """Choices that use nothing but uniform numbers, whose stream is the same in every numpy."""
+    """Random choices based only on uniform numbers, whose stream is the same in every NumPy."""
 
     def __init__(self, seed: int) -> None:
         self._state = np.random.RandomState(seed)
@@ -43,7 +43,7 @@ class Dice:
         return [int(i) for i in np.argsort(self.uniform(n), kind="mergesort")]
 
     def bell(self, *shape: int) -> Array:
-        """Return roughly normal numbers: the sum of twelve uniform ones minus six."""
+        """Return approximately normal numbers: the sum of twelve uniform ones minus six."""
         return np.asarray(self._state.random_sample((12, *shape)).sum(axis=0) - 6.0)
 
 

@@ -26,7 +26,7 @@ _RELEASE = "conll05st-release"
 
 
 class _Sentence:
-    """A sentence of one or two clauses and the roles of its words, a column for each verb."""
+    """A sentence of one or two clauses, and the roles of its words, one column for each verb."""
 
     def __init__(self, dice: Dice, pools: dict[str, list[str]]) -> None:
         self._dice, self._pools = dice, pools
@@ -111,7 +111,7 @@ def _pairs(dice: Dice, count: int, source: list[str], target: list[str], low: in
 
 
 def wmt14() -> Files:
-    """Make 500 pairs to learn from, 60 to test with and 10 to generate."""
+    """Make 500 pairs for training, 60 for testing and 10 for generation."""
     dice = Dice(9)
     source, target = made_up_words(300, 113), made_up_words(300, 114)
     marks = ["<s>", "<e>", "<unk>"]
@@ -132,7 +132,7 @@ def wmt14() -> Files:
 
 
 def wmt16() -> Files:
-    """Make 384 pairs to learn from, 48 to test with and 40 to validate."""
+    """Make 384 pairs for training, 48 for testing and 40 for validation."""
     dice = Dice(10)
     english = made_up_words(240, 115)
     german = [word + ("\u00fc" if i % 10 == 3 else "") for i, word in enumerate(made_up_words(240, 116))]

@@ -1,4 +1,4 @@
-"""Stand-ins for mnist and cifar: each class is a few smooth blobs, moved and mixed a little."""
+"""Stand-ins for mnist and cifar: each class is a few smooth blobs, slightly moved and mixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins for uci_housing and movielens: numbers that follow from features, with some noise."""
+"""Stand-ins for uci_housing and movielens: numbers that depend on features, with some noise."""
 
 from __future__ import annotations
 

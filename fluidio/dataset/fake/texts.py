@@ -1,4 +1,4 @@
-"""Stand-ins for imdb, sentiment and imikolov: made-up words, some of which go with a mood or with each other."""
+"""Stand-ins for imdb, sentiment and imikolov: invented words, some typical of a mood or of their neighbours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMON += ["forget", "great", "bad"]
 
 
 def imdb() -> Files:
-    """Make 1280 reviews to learn from and 256 to test with."""
+    """Make 1280 reviews for training and 256 for testing."""
     dice = Dice(5)
     extra = made_up_words(90, 105, avoid=_COMMON)
     neutral, happy, sad = _COMMON + extra[:50], extra[50:65], extra[65:80]

@@ -1,4 +1,4 @@
-"""Saved models as ONNX: one table of mappings, a file for each theme."""
+"""Saved models as ONNX: one table of mappings, one file per theme."""
 
 from fluidio.models.onnx.export import lod_name, to_onnx
 from fluidio.models.onnx.table import TABLE, load_table

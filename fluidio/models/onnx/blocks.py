@@ -1,4 +1,4 @@
-"""Write the ops of a block: find each one's mapping, collect what cannot be written, pass LoDs on."""
+"""Write the ops of a block: find their mappings, collect those that cannot be written, pass LoDs on."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NOT_WRITTEN = ("feed", "fetch")
 
 
 class _Unwritten:
-    """Stands for a value whose op was refused: what depends on it is not refused again."""
+    """Stands for a value whose op was refused, so that ops depending on it are not reported as well."""
 
 
 UNWRITTEN = _Unwritten()
 
 
 class Frame:
-    """The values of a graph by the names of Fluid's variables; a body's frame sees those around it."""
+    """The values of a graph by the names of Fluid's variables; a body's frame sees the enclosing ones."""
 
     def __init__(self, graph: Graph, parent: Frame | None = None) -> None:
         self.graph = graph
@@ -127,7 +127,7 @@ def _found(frame: Frame, name: str) -> Any:
 
 
 def _described(value: object, op: Operator, name: str) -> Any:
-    """Give a value without a rank the one that the program declares."""
+    """Give a value of unknown rank the rank that the program declares."""
     if not isinstance(value, Value) or value.rank is not None or value.many:
         return value
     var = op.block._find_var_recursive(name)

@@ -9,7 +9,7 @@ __all__ = ["without_unused"]
 
 
 def without_unused(nodes: list[Any], initializers: list[Any], outputs: Iterable[str]) -> tuple[list[Any], list[Any]]:
-    """Return the nodes and constants that the outputs need, in their order."""
+    """Return the nodes and constants that the outputs need, in order."""
     needed = set(outputs)
     kept = []
     for node in reversed(nodes):
@@ -20,7 +20,7 @@ def without_unused(nodes: list[Any], initializers: list[Any], outputs: Iterable[
 
 
 def _reads(node: Any) -> set[str]:
-    """Return what a node reads, bodies of loops and branches included."""
+    """Return the values a node reads, including those read in bodies of loops and branches."""
     found = set(node.input)
     for attribute in node.attribute:
         if attribute.HasField("g"):

@@ -1,4 +1,4 @@
-"""What a mapping function works with: the graph, the op's attributes, and the LoDs of its variables."""
+"""The context of a mapping function: the graph, the op's attributes, and the LoDs of its variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Lod = tuple[Value, ...]
 
 
 class Op:
-    """One op that is being written; call it to append a node: `k("Relu", x)`."""
+    """The op being written; call it to append a node: `k("Relu", x)`."""
 
     def __init__(self, frame: Frame, op: Operator) -> None:
         self.frame = frame
@@ -63,10 +63,10 @@ class Op:
     def refuse(self, reason: str) -> NoReturn:
         raise Refused(reason)
 
-    # -- what the program says ------------------------------------------------------------------------------------
+    # -- declarations in the program ------------------------------------------------------------------------------
 
     def dims(self, slot: str, index: int = 0, output: bool = False) -> tuple[int, ...]:
-        """Return the declared dims of a variable; -1 is not known."""
+        """Return the declared dims of a variable; -1 is unknown."""
         names = self.op.output(slot) if output else self.op.input(slot)
         held = self.frame.held_shape(names[index]) if not output else None
         if held is not None:
@@ -75,12 +75,12 @@ class Op:
         return tuple(var.shape) if var is not None else ()
 
     def declared(self, slot: str) -> Any:
-        """Return the NumPy dtype that the program gives an output."""
+        """Return the NumPy dtype that the program declares for an output."""
         var = self.op.block._find_var_recursive(self.op.output(slot)[0])
         return to_numpy(var.dtype) if var is not None else np.dtype(np.float32)
 
     def rank(self, value: Value, what: str = "an input") -> int:
-        """Return the rank of a value, which must be known here."""
+        """Return the rank of a value; refuse an unknown one."""
         if value.rank is None:
             raise Refused(f"the rank of {what} is not known")
         return value.rank
@@ -96,7 +96,7 @@ class Op:
         return found[index] if index < len(found) else ()
 
     def last_level(self, slot: str) -> Value:
-        """Return the offsets of the innermost level, which must be there."""
+        """Return the offsets of the innermost level; refuse an input without LoD."""
         found = self.lod(slot)
         if not found:
             raise Refused(f"input {slot} ({self.op.input(slot)[0]}) has no LoD: its data variable needs lod_level=1")
@@ -109,18 +109,18 @@ class Op:
         return bool(self.op.output(slot))
 
     def const(self, value: Value, what: str) -> Any:
-        """Return the array of a value that must be known when the model is written."""
+        """Return the array of a value; refuse one that is not known when the model is written."""
         if value.constant is None:
             raise Refused(f"{what} is computed when the model runs; ONNX needs it when the model is written")
         return value.constant
 
     def same_dtype(self, *values: Value) -> list[Value]:
-        """Return values in one dtype, the widest of theirs."""
+        """Convert values to the widest of their dtypes."""
         dtype = np.result_type(*[value.dtype for value in values])
         return [self.g.cast(value, dtype) for value in values]
 
     def tensor_dims(self, tensors: Sequence[Value] | None) -> list[int | Value] | None:
-        """Return a list of shape tensors as dims for `Graph.reshape`; None for no list."""
+        """Return a list of shape tensors as dims for `Graph.reshape`; None without a list."""
         if not tensors:
             return None
         found: list[int | Value] = []

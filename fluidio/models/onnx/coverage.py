@@ -1,4 +1,4 @@
-"""Which ops of inference programs have a mapping to ONNX, and why the others have none."""
+"""List the ops of inference programs that map to ONNX, and why the others do not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A program with its parameters becomes an ONNX model.
+"""Convert a program and its parameters to an ONNX model.
 
-A variable with a LoD is its flat data, as in Fluid, and beside it one int64 tensor of offsets for each level, called
-`NAME.lod0`, `NAME.lod1`, ...: inputs take them after all data inputs, outputs give them after all data outputs.
+A variable with a LoD becomes its flat data, as in Fluid, and one int64 tensor of offsets for each level, called
+`NAME.lod0`, `NAME.lod1`, ...: these follow all data inputs, or all data outputs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def onnx_package() -> Any:
 
 
 def lod_name(name: str, level: int) -> str:
-    """Return the name of the offsets that go with a variable."""
+    """Return the name of the offsets of a variable."""
     return f"{name}.lod{level}"
 
 
@@ -46,7 +46,7 @@ def to_onnx(
         what: the model's name, for errors.
 
     Raises:
-        ModelError: with one line for everything that has no form in ONNX.
+        ModelError: with one line for everything that ONNX cannot express.
     """
     onnx = onnx_package()
     graph = Graph(Names())

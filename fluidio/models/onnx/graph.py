@@ -1,4 +1,4 @@
-"""Build ONNX graphs: values know their dtype and, where it can be told, their rank and their constant."""
+"""Build ONNX graphs: values know their dtype and, where possible, their rank and constant."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Value:
     """One value of a graph.
 
     Attributes:
-        rank: None where it is not known.
-        constant: the array, where it is known when the graph is built.
+        rank: None if unknown.
+        constant: the array, if it is known when the graph is built.
         many: a sequence of tensors.
     """
 
@@ -60,7 +60,7 @@ class Names:
 
 
 class Graph:
-    """A list of nodes under construction; a child graph is the body of a loop or a branch and sees its parents."""
+    """A list of nodes under construction; a child graph is the body of a loop or branch and sees its parents."""
 
     def __init__(self, names: Names, parent: Graph | None = None) -> None:
         self._helper: Any = importlib.import_module("onnx.helper")
@@ -74,7 +74,7 @@ class Graph:
     # -- values ---------------------------------------------------------------------------------------------------
 
     def constant(self, array: Any, dtype: Any = None, hint: str = "const") -> Value:
-        """Return an array as a value; small equal ones are kept once, in the outermost graph."""
+        """Return an array as a value; equal small arrays are stored once, in the outermost graph."""
         if self.parent is not None:
             return self.parent.constant(array, dtype, hint)
         fixed = np.ascontiguousarray(array, dtype).reshape(np.shape(array))
@@ -115,7 +115,7 @@ class Graph:
         many: Sequence[bool] = (),
         **attrs: Any,
     ) -> list[Value]:
-        """Append a node with as many outputs as dtypes are given; None among them are worked out."""
+        """Append a node with one output per dtype; a dtype of None is inferred."""
         sources = inputs[1:] if op_type == "Where" else inputs
         like = next((each for each in sources if isinstance(each, Value)), None)
         values = [None if each is None else self.value(each, like) for each in inputs]
@@ -138,10 +138,10 @@ class Graph:
         self.nodes.append(self._helper.make_node(op_type, names, [value.name for value in outputs], **made))
         return outputs
 
-    # -- what is needed everywhere --------------------------------------------------------------------------------
+    # -- common operations ----------------------------------------------------------------------------------------
 
     def cast(self, value: Value, dtype: Any) -> Value:
-        """Return a value as another dtype; nothing is added where it has it already."""
+        """Convert a value to a dtype; no node is added if it has it already."""
         wanted = np.dtype(dtype)
         if value.dtype == wanted:
             return value
@@ -175,7 +175,7 @@ class Graph:
         return parts[0] if len(parts) == 1 else self("Concat", *parts, axis=0, rank=1)
 
     def slice(self, value: Value, axis: int, start: Input, stop: Input, step: int = 1) -> Value:
-        """Return part of one axis; start and stop are numbers or [1] Values."""
+        """Return a slice of one axis; start and stop are numbers or [1] Values."""
         begin = np.array([start], np.int64) if isinstance(start, int) else start
         end = np.array([stop], np.int64) if isinstance(stop, int) else stop
         return self("Slice", value, begin, end, np.array([axis], np.int64), np.array([step], np.int64))
@@ -197,7 +197,7 @@ class Graph:
         return self("Range", np.asarray(0), self.scalar(count), np.asarray(1), dtype=np.int64, rank=1)
 
     def filled(self, dims: Value, number: Any, dtype: Any) -> Value:
-        """Return a tensor of the dims that an int64 value holds, filled with a number."""
+        """Return a tensor filled with a number; an int64 value holds its dims."""
         tensor = self._numpy_helper.from_array(np.asarray([number], dtype), "value")
         rank = dims.constant.size if dims.constant is not None else None
         return self("ConstantOfShape", dims, value=tensor, dtype=dtype, rank=rank)
@@ -214,7 +214,7 @@ class Graph:
     ) -> Value:
         """Return a value with borders along `count` axes from `first` on.
 
-        The optimizer of ONNX Runtime mistakes the axes input of Pad when it moves transpositions, so there is none.
+        ONNX Runtime's optimizer misreads the axes input of Pad when it moves transpositions, so none is written.
         """
         if value.rank is None:
             raise ValueError("pad: the rank is not known")
@@ -240,7 +240,7 @@ class Graph:
         return Graph(self.names, self)
 
     def info(self, value: Value) -> Any:
-        """Return the type of a value, as the ends of a graph tell it."""
+        """Return the type of a value, for a graph's inputs and outputs."""
         element = self._helper.np_dtype_to_tensor_dtype(value.dtype)
         if value.many:
             inner = self._helper.make_tensor_type_proto(element, None)
@@ -249,11 +249,11 @@ class Graph:
         return self._helper.make_tensor_value_info(value.name, element, shape)
 
     def given(self, hint: str, dtype: Any, rank: int | None = None, many: bool = False) -> Value:
-        """Return a value that comes from outside: an input of a body."""
+        """Return a value that is an input of this body."""
         return Value(self.names.fresh(hint), np.dtype(dtype), rank, many=many)
 
     def body(self, name: str, inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
-        """Return the GraphProto; an output that this graph did not make itself goes through Identity."""
+        """Return the GraphProto; an output that this graph did not produce itself goes through Identity."""
         made = {output for node in self.nodes for output in node.output}
         taken: set[str] = set()
         own = []

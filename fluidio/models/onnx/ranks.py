@@ -1,4 +1,4 @@
-"""The rank of what a node computes, where it follows from its inputs."""
+"""Infer the rank of a node's output from its inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences in flat data: which sequence each row is in, its place there, and the way to padded data and back.
+"""Sequences in flat data: the sequence and position of each row, and conversion to and from padded data.
 
 Everything follows from the offsets [0, n1, n1 + n2, ..., rows]; empty sequences are allowed.
 """
@@ -21,7 +21,7 @@ def offsets_from_lengths(g: Graph, lengths: Value) -> Value:
 
 
 class Segments:
-    """The sequences of some rows by their offsets; what is asked for is computed once."""
+    """The sequences of some rows, by offsets; each property is computed at most once."""
 
     def __init__(self, graph: Graph, offsets: Value, rows: Value | None = None) -> None:
         self.g = graph
@@ -59,12 +59,12 @@ class Segments:
 
     @functools.cached_property
     def steps(self) -> Value:
-        """How many steps a Scan takes, as [1]: ONNX Runtime dies of a Scan without any."""
+        """How many steps a Scan takes, as [1], at least one: ONNX Runtime crashes on a Scan without steps."""
         return self.g("Max", self.longest, 1)
 
     @functools.cached_property
     def number(self) -> Value:
-        """The number of the sequence that each row is in."""
+        """The sequence number of each row."""
         g = self.g
         inner = g.slice(self.offsets, 0, 1, -1)
         room = g.filled(g("Add", self.rows, 1), 0, np.int64)
@@ -74,27 +74,27 @@ class Segments:
 
     @functools.cached_property
     def position(self) -> Value:
-        """The place of each row in its sequence."""
+        """The position of each row in its sequence."""
         return self.g("Sub", self.g.arange(self.rows), self.g("Gather", self.starts, self.number))
 
     @functools.cached_property
     def own_length(self) -> Value:
-        """The length of the sequence that each row is in."""
+        """The length of each row's sequence."""
         return self.g("Gather", self.lengths, self.number)
 
     @functools.cached_property
     def cells(self) -> Value:
-        """[rows, 2]: sequence and place of each row, for ScatterND and GatherND on padded data."""
+        """[rows, 2]: sequence and position of each row, for ScatterND and GatherND on padded data."""
         return self.g("Concat", self.g.unsqueeze(self.number, 1), self.g.unsqueeze(self.position, 1), axis=1)
 
     @functools.cached_property
     def mask(self) -> Value:
-        """[sequences, steps]: whether a sequence is as long as that."""
+        """[sequences, steps]: whether each sequence has that step."""
         places = self.g.unsqueeze(self.g.arange(self.steps), 0)
         return self.g("Less", places, self.g.unsqueeze(self.lengths, 1))
 
     def padded(self, x: Value, fill: Value | None = None, length: Value | None = None) -> Value:
-        """Return rows as [sequences, longest, ...], filled up with zeros or a scalar."""
+        """Return rows as [sequences, longest, ...], padded with zeros or a scalar."""
         g = self.g
         inner = g("Shape", x, start=1)
         dims = g("Concat", self.count, self.longest if length is None else length, inner, axis=0, rank=1)

@@ -1,12 +1,12 @@
-"""The table op -> ONNX: one function for each op type, written like a kernel.
+"""The table from ops to ONNX: one function per op type, written like a kernel.
 
     @maps("relu")
     def relu(k, x):
         return k("Relu", x)
 
-The function gets the inputs in the order of the op's slots (None for one that is absent, a list for a slot that takes
-several) and returns the outputs in the order of theirs; None for an output that is not computed. What cannot be written
-raises `Refused` with the reason.
+The function gets the inputs in the order of the op's slots (None for an absent one, a list for a slot that takes
+several) and returns the outputs in the order of their slots (None for one that is not computed). It raises `Refused`
+with the reason if the op cannot be written.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def maps(*types: str, raw: bool = False) -> Callable[[F], F]:
 
 
 def load_table() -> dict[str, Mapping]:
-    """Return the table, filled."""
+    """Return the complete table."""
     import fluidio.models.onnx.themes  # noqa: F401
 
     return TABLE

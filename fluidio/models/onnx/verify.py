@@ -17,14 +17,14 @@ from fluidio.tensor import LoDTensor
 
 __all__ = ["Comparison", "can_verify", "compare", "onnx_feed", "session_of"]
 
-_SHARE = 1e-4  # of the largest value: both sides add up float32 in their own order
+_SHARE = 1e-4  # relative to the largest value: each side adds float32 numbers in its own order
 _SMALLEST = 1e-2  # below this, the remainder of larger values is mostly rounding
 _ROWS = (1, 3)
 
 
 @dataclass
 class Comparison:
-    """How far one output is off, as a share of its largest value."""
+    """The error of one output, relative to its largest value."""
 
     name: str
     rows: int
@@ -56,7 +56,7 @@ def session_of(data: bytes) -> Any:
 
 
 def onnx_feed(feed: dict[str, LoDTensor]) -> dict[str, Any]:
-    """Return inputs as ONNX models take them: data, and offsets beside."""
+    """Return inputs as ONNX models take them: data and offsets."""
     found: dict[str, Any] = {}
     for name, tensor in feed.items():
         found[name] = np.array(tensor)
@@ -66,7 +66,7 @@ def onnx_feed(feed: dict[str, LoDTensor]) -> dict[str, Any]:
 
 
 def compare(model: Model, proto: Any, feeds: Sequence[str], targets: Sequence[str]) -> tuple[list[Comparison], str]:
-    """Return how far each output is off for a few batches; or why that could not be found out."""
+    """Return the error of each output for a few batches, or why it could not be determined."""
     runner = Runner(model, feeds, targets)
     session = session_of(proto.SerializeToString())
     names = {value.name for value in session.get_inputs()}

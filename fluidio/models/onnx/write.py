@@ -1,4 +1,4 @@
-"""Write a saved model as an ONNX file: map it, check it, compare it with fluidio, then put it in place."""
+"""Write a saved model as an ONNX file: convert it, check it, compare it with fluidio, then move it into place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fluidio.ops.io.whole_files import saving_together, write_whole
 
 __all__ = ["Exported", "export_onnx"]
 
-_LARGEST = 1_900_000_000  # a protobuf message ends at 2 GiB; above, the data lie in a file beside
+_LARGEST = 1_900_000_000  # a protobuf message is limited to 2 GiB; larger data go to a separate file
 
 
 @dataclass
@@ -43,11 +43,11 @@ def export_onnx(
     """Write a model as ONNX; the file appears once it is complete, checked and compared.
 
     Args:
-        feeds, targets: names of variables; by default those that the model was saved with.
-        verify: compare with fluidio on random inputs; None does so where onnxruntime is installed.
+        feeds, targets: names of variables; by default those the model was saved with.
+        verify: compare with fluidio on random inputs; None does so if onnxruntime is installed.
 
     Raises:
-        ModelError: with one line for each op that has no form in ONNX, or each output that differs.
+        ModelError: with one line for each op that ONNX cannot express, or each output that differs.
     """
     onnx = onnx_package()
     damage = [line for line in model.problems if "no file holds it" not in line]

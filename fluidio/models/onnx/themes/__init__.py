@@ -1,4 +1,4 @@
-"""The mappings by theme, as the ops are; importing this fills the table."""
+"""The mappings, by the same themes as the ops; importing this package fills the table."""
 
 from fluidio.models.onnx.themes import (
     activation,

@@ -1,4 +1,4 @@
-"""Unary maths and activations."""
+"""Unary functions and activations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FLOAT32_ONLY = frozenset(
 
 
 def in_float32(k: Op, op_type: str, *inputs: Any, **attrs: Any) -> Value:
-    """Append a node that ONNX Runtime has for float32 only."""
+    """Append a node that ONNX Runtime supports only for float32."""
     first = inputs[0]
     if first.dtype != np.float64:
         return k(op_type, *inputs, **attrs)
@@ -89,7 +89,7 @@ def log1p(k: Op, x: Value) -> Value:
 
 @maps("round")
 def round_(k: Op, x: Value) -> Value:
-    # Halves go away from zero, ONNX takes them to the even neighbour.
+    # Fluid rounds halves away from zero, ONNX to the even neighbour.
     return k("Mul", k("Sign", x), k("Floor", k("Add", k("Abs", x), 0.5)))
 
 
@@ -130,7 +130,7 @@ def clipped(k: Op, x: Value, low: float, high: float) -> Value:
 
 @maps("leaky_relu")
 def leaky_relu(k: Op, x: Value) -> Value:
-    return k("Max", x, k("Mul", x, k.attr("alpha")))  # Fluid: above 1, alpha counts for what is positive
+    return k("Max", x, k("Mul", x, k.attr("alpha")))  # Fluid: above 1, alpha applies to positive elements
 
 
 def _expm1(k: Op, x: Value) -> Value:
@@ -140,7 +140,7 @@ def _expm1(k: Op, x: Value) -> Value:
 @maps("elu")
 def elu(k: Op, x: Value) -> Value:
     alpha = float(k.attr("alpha"))
-    if alpha < 0:  # Fluid: a sum of both branches
+    if alpha < 0:  # Fluid: the sum of both branches
         return k("Add", k("Max", x, 0), k("Min", k("Mul", _expm1(k, x), alpha), 0))
     return _elu(k, x, alpha)
 
@@ -193,7 +193,7 @@ def hard_shrink(k: Op, x: Value) -> Value:
 
 
 def _beyond(k: Op, x: Value, above: Value, below: Value, limit: float) -> Value:
-    """Return what counts above the limit plus what counts below minus the limit; both do for a negative one."""
+    """Return the values above the limit plus those below minus the limit; a negative limit counts both."""
     return k("Add", k("Where", k("Greater", x, limit), above, 0), k("Where", k("Less", x, -limit), below, 0))
 
 

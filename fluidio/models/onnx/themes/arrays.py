@@ -1,4 +1,4 @@
-"""Arrays of tensors as ONNX sequences, and the rank table with which DynamicRNN cuts sequences into steps."""
+"""Arrays of tensors as ONNX sequences, and the rank table with which DynamicRNN splits sequences into steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _index(k: Op, name: str) -> Value:
 
 
 def _put(k: Op, array: Value, x: Value, index: Value) -> Value:
-    """Return the array with X at an index: in place of what is there, or at the end."""
+    """Return the array with X at an index, replacing an entry or appended at the end."""
     g = k.g
     there, end = g.child(), g.child()
     cut = there.node("SequenceErase", array, index, dtypes=[array.dtype], many=[True])
@@ -100,7 +100,7 @@ class RankTable:
     lengths: Value
 
     def alive(self, g: Graph, step: Value) -> Value:
-        """Return how many sequences are longer than a step, as [1], in the graph that asks."""
+        """Return how many sequences are longer than a step, as [1], in the given graph."""
         return g("ReduceSum", g.cast(g("Greater", self.lengths, step), np.int64), keepdims=1)
 
 
@@ -130,7 +130,7 @@ def max_sequence_len(k: Op) -> None:
 
 
 def _time_major(k: Op, table: RankTable) -> tuple[Value, Value]:
-    """Return the rows of all steps one after another, and how many each step has."""
+    """Return the rows of all steps in order, and the number of rows of each step."""
     steps = k.g.arange(table.segments.longest)
     alive = k("Less", k.g.unsqueeze(steps, 1), k.g.unsqueeze(table.lengths, 0))  # [time, sequences]
     cells = k("NonZero", alive)

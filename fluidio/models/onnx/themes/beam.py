@@ -1,4 +1,4 @@
-"""Beam search: one step over rows with a LoD of two levels, and the way back through all steps."""
+"""Beam search: one step over rows with a LoD of two levels, and reading the sentences back from all steps."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _continuations(
 
 
 def _best(k: Op, s: Segments, total: Value, ended: Value) -> tuple[Value, Value, Value]:
-    """Return rows and columns of the best of each source, by rows, and which of them count."""
+    """Return the rows and columns of each source's best candidates, by row, and which of them count."""
     g = k.g
     wide = s.padded(total, g.constant(np.asarray(_NEVER, total.dtype)), s.steps)  # [sources, prefixes, words]
     flat = k("Flatten", wide, axis=1, rank=2)
@@ -102,7 +102,7 @@ def beam_search_decode(k: Op) -> None:
 
 
 def _walk_back(k: Op, ids: Value, scores: Value, levels: Lod, shape: Value) -> tuple[Value, Value, Value]:
-    """Return words, scores and whether they count as [steps, sources, beams], the last step first."""
+    """Return words, scores and whether they count as [steps, sources, beams], last step first."""
     g = k.g
     count = g("SequenceLength", ids, rank=0)
     b = g.child()
@@ -145,7 +145,7 @@ def _walk_back(k: Op, ids: Value, scores: Value, levels: Lod, shape: Value) -> t
 
 
 def _put_out(k: Op, words: Value, scored: Value, taken: Value) -> None:
-    """Sort the sentences of each source by the score of their last word and put them one after another."""
+    """Sort the sentences of each source by the score of their last word and join them."""
     g = k.g
     flags = g.cast(taken, np.int32)
     last = g("ArgMax", flags, axis=0, keepdims=1)  # the first step that counts, from the end

@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 @dataclass
 class _Carried:
-    """A variable that a body changes and that lives on behind it."""
+    """A variable that a body changes and that is used after it."""
 
     name: str
     value: Value
@@ -31,7 +31,7 @@ class _Carried:
 
 
 def _written(block: Block) -> list[str]:
-    """Return the names outside of a block that it writes, those of inner blocks included, in order."""
+    """Return the outer names that a block and its inner blocks write, in order."""
     found: dict[str, None] = {}
     for op in block.ops:
         names = list(op.output_arg_names)
@@ -47,7 +47,7 @@ def _declared(k: Op, name: str) -> Any:
 
 
 def _start(k: Op, g: Graph, name: str) -> _Carried | None:
-    """Return the value of a variable before a body; what has none yet is empty."""
+    """Return the value of a variable before a body, empty if it has none yet."""
     held = k.frame.find(name)
     if is_unwritten(held):
         raise Refused(f"{name} could not be written")
@@ -85,7 +85,7 @@ def _ended(frame: Frame, name: str) -> _Carried:
 
 
 def _fits(g: Graph, start: _Carried, end: _Carried, loose: set[str]) -> _Carried:
-    """Return the start such that a loop can carry it; note what has to be loosened."""
+    """Return the initial value in a form that a loop can carry; record variables that must be loosened."""
     if start.value.many != end.value.many:
         raise Refused(f"{start.name} is an array of tensors on one side of the block only")
     if not start.value.many and start.value.rank != end.value.rank:
@@ -216,7 +216,7 @@ def conditional_block(k: Op) -> None:
 
 
 def _shaped(k: Op, start: _Carried, end: _Carried) -> _Carried:
-    """Give an empty value that stands for no value the rank of the one that the branch computes."""
+    """Give an empty placeholder the rank of the value that the branch computes."""
     constant, rank = start.value.constant, end.value.rank
     if constant is None or constant.size or rank is None or constant.ndim == rank:
         return start

@@ -37,7 +37,7 @@ def explicit_pads(k: Op, dims: int) -> list[int]:
 def _common(k: Op, dims: int) -> dict[str, Any]:
     options: dict[str, Any] = {"strides": k.ints("strides"), "group": int(k.attr("groups") or 1)}
     if k.attr("padding_algorithm") == "SAME":
-        options["auto_pad"] = "SAME_UPPER"  # Fluid: no dilation then
+        options["auto_pad"] = "SAME_UPPER"  # Fluid: ignores dilation in this case
     else:
         options["pads"] = explicit_pads(k, dims)
         options["dilations"] = k.ints("dilations")
@@ -82,7 +82,7 @@ def conv_transpose(k: Op, x: Value, w: Value, bias: Value | None) -> Value:
 
 @maps("row_conv")
 def row_conv(k: Op, x: Value, w: Value) -> Value:
-    """Add up the rows that follow, each by its own weights."""
+    """Sum the following rows, each with its own weights."""
     k.pass_lod()
     context = k.dims("Filter")[0]
     lod = k.lod("X")
@@ -96,7 +96,7 @@ def row_conv(k: Op, x: Value, w: Value) -> Value:
 
 
 def _ahead(k: Op, x: Value, step: int, lod: tuple[Value, ...]) -> Value:
-    """Return each row's successor `step` rows later, zeros beyond the end of its sequence."""
+    """Return each row's successor `step` rows later, zeros past the end of its sequence."""
     if not lod:  # [batch, time, width]
         moved = k.g.slice(x, 1, step, 2**62)
         return k.g.pad(moved, [0], [step], 1) if step else x
@@ -123,7 +123,7 @@ def unfold(k: Op, x: Value) -> Value:
 def columns(
     k: Op, x: Value, channels: int, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int]
 ) -> Value:
-    """Return all windows as [N, channels * kernel, windows]: a convolution with one filter for each element."""
+    """Return all windows as [N, channels * kernel, windows], by a convolution with one filter per element."""
     area = kernel[0] * kernel[1]
     filters = np.tile(np.eye(area, dtype=np.float32).reshape(area, 1, *kernel), (channels, 1, 1, 1))
     wide = in_float32(

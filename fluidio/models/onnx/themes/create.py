@@ -1,4 +1,4 @@
-"""Tensors out of attributes and shapes."""
+"""Tensors from attributes and shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fluidio.models.onnx.table import maps
 
 __all__: list[str] = []
 
-_LARGEST = 1 << 16  # elements of a constant that is written out
+_LARGEST = 1 << 16  # the most elements of a constant that is written out
 
 
 def _number(k: Op) -> float | int:

@@ -44,7 +44,7 @@ def _best_path(k: Op, padded: Value, mask: Value, transition: Value) -> Value:
     first, last = (g.slice(transition, 0, i, i + 1) for i in range(2))
     moves = g.unsqueeze(g.slice(transition, 0, 2, 2**62), 0)
     start = g("Add", g.squeeze(g.slice(padded, 1, 0, 1), 1), first)
-    # One step more, in which no sequence is alive: ONNX Runtime dies of a Scan without steps.
+    # One extra step that belongs to no sequence: ONNX Runtime crashes on a Scan without steps.
     rest = g("Concat", g.slice(padded, 1, 1, 2**62), g.slice(padded, 1, 0, 1), axis=1)
     alive = g("Concat", g.slice(mask, 1, 1, 2**62), g("Xor", g.slice(mask, 1, 0, 1), g.slice(mask, 1, 0, 1)), axis=1)
     proto = _forward(g, padded.dtype, moves)
@@ -78,7 +78,7 @@ def _best_path(k: Op, padded: Value, mask: Value, transition: Value) -> Value:
 
 
 def _forward(g: Graph, dtype: object, moves: Value) -> object:
-    """Step on: the best way to each tag; a sequence that is over keeps its scores."""
+    """Step forward: the best path to each tag; a sequence that has ended keeps its scores."""
     b = g.child()
     scores, x, alive = b.given("scores", dtype, 2), b.given("emission", dtype, 2), b.given("alive", np.bool_, 1)
     reach = b("Add", b.unsqueeze(scores, 2), moves)
@@ -90,7 +90,7 @@ def _forward(g: Graph, dtype: object, moves: Value) -> object:
 
 
 def _backward(g: Graph) -> object:
-    """Step back: the tag before the one that was chosen."""
+    """Step back: the tag before the chosen one."""
     b = g.child()
     tag, back = b.given("tag", np.int64, 2), b.given("back", np.int64, 2)
     before = b("GatherElements", back, tag, axis=1)

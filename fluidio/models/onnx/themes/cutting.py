@@ -1,4 +1,4 @@
-"""Cut pieces out of tensors, and make tensors larger."""
+"""Slice, crop and pad tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def _bounds(k: Op, attr: str, one: Value | None, several: list[Value]) -> Value:
-    """Return starts or ends: from tensors where there are some, else from the attribute."""
+    """Return starts or ends: from tensors if there are any, else from the attribute."""
     dims = k.tensor_dims(several)
     if dims is not None:
         return k.g.join(dims)

@@ -1,4 +1,4 @@
-"""Boxes of detectors: priors, anchors, boxes from offsets, regions."""
+"""Boxes for object detection: priors, anchors, boxes from offsets, regions."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def yolo_box(k: Op, x: Value, sizes: Value) -> tuple[Value, Value]:
 
     def centre(value: Value, places: Value, size: Value) -> Value:
         cell = k("Add", k("Add", k("Mul", k("Sigmoid", value), scale), bias), places)
-        return k("Div", k("Mul", cell, size), height)  # Fluid: the height of the grid counts for both directions
+        return k("Div", k("Mul", cell, size), height)  # Fluid: the height of the grid is used for both directions
 
     def half(value: Value, column: int, size: Value) -> Value:
         grown = k("Mul", k("Mul", k("Exp", value), anchors[:, column].reshape(1, -1, 1, 1)), size)
@@ -236,7 +236,7 @@ def yolo_box(k: Op, x: Value, sizes: Value) -> tuple[Value, Value]:
 
 
 def _images(k: Op, rois: Value, lengths: Value | None) -> Value:
-    """Return the number of the image that each region is in."""
+    """Return the image number of each region."""
     if lengths is not None:
         given = k.g.flat(k.g.cast(lengths, np.int64))
         return Segments(k.g, given, rois).number

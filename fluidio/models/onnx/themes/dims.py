@@ -20,7 +20,7 @@ def keep_lod(k: Op, rows_stay: bool, slot: str = "X") -> None:
 
 
 def _rows_stay(k: Op) -> bool:
-    """Return whether a new shape leaves as many rows, as far as the declared dims tell."""
+    """Return whether a new shape keeps the number of rows, judging by the declared dims."""
     before, after = k.dims("X"), k.dims("Out", output=True)
     if not before or not after:
         return False
@@ -123,7 +123,7 @@ def expand_as(k: Op, x: Value, target: Value) -> Value:
 
 
 def ones_after(k: Op, x: Value, count: int) -> Value:
-    """Return X with dims of 1 behind its own."""
+    """Return X with dims of 1 appended."""
     rank = k.rank(x)
     return k.g.unsqueeze(x, *range(rank, rank + count)) if count else x
 

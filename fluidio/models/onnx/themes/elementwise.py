@@ -14,7 +14,7 @@ __all__ = ["aligned"]
 
 
 def aligned(k: Op, x: Value, y: Value, axis: int) -> tuple[Value, Value]:
-    """Return both with one rank and dtype; the shorter one stands at `axis` of the longer one."""
+    """Return both with the same rank and dtype; the shorter one is aligned with `axis` of the longer one."""
     x, y = k.same_dtype(x, y)
     if k.rank(x, "X") == k.rank(y, "Y"):
         return x, y
@@ -36,7 +36,7 @@ def _padded(k: Op, short: Value, rank: int, axis: int, slot: str) -> Value:
 
 
 def _towards_zero(k: Op, x: Value, y: Value) -> Value:
-    # C++ cuts the fraction of a quotient of whole numbers off.
+    # C++ truncates quotients of integers.
     if x.dtype.kind == "f":
         return k("Div", x, y)
     positive = k("Div", k("Abs", x), k("Abs", y))

@@ -1,4 +1,4 @@
-"""Pick and place by indices: gather, scatter, embeddings, one_hot, diagonals."""
+"""Read and write by index: gather, scatter, embeddings, one_hot, diagonals."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _one_hot(name: str, drop_last: bool) -> None:
             else k.g.scalar(k.g.cast(depth, np.int64))
         )
         rows = k.g.arange(k.g.unsqueeze(count, 0) if count.rank == 0 else count)
-        hit = k("Equal", k.g.unsqueeze(ids, k.rank(ids)), rows)  # ONNX's OneHot takes negative ids from the end
+        hit = k("Equal", k.g.unsqueeze(ids, k.rank(ids)), rows)  # ONNX's OneHot counts negative ids from the end
         return k.g.cast(hit, k.dtype_attr("dtype"))
 
 

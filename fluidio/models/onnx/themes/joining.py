@@ -1,4 +1,4 @@
-"""Put tensors together and take them apart."""
+"""Join and split tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def concat(k: Op, xs: list[Value], axis_tensor: Value | None) -> Value:
 
 
 def _joined(k: Op) -> tuple[Value, ...]:
-    """Return the LoD of tensors that stand one below the other."""
+    """Return the LoD of tensors joined along their rows."""
     lods = [lod for lod in k.lods["X"] if lod]
     if any(len(lod) != len(lods[0]) for lod in lods):
         k.refuse("the inputs have different LoD levels")

@@ -1,4 +1,4 @@
-"""Losses and metrics, which test programs compute beside their predictions."""
+"""Losses and metrics, which test programs compute besides their predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _ids(k: Op, label: Value, rank: int) -> Value:
 
 
 def _picked(k: Op, x: Value, ids: Value, axis: int = -1) -> tuple[Value, Value]:
-    """Return the entry of each row that its label names, and which rows are ignored."""
+    """Return each row's entry at its label, and which rows are ignored."""
     ignored = k("Equal", ids, int(k.attr("ignore_index")))
     safe = k("Where", ignored, 0, ids)
     return k("GatherElements", x, safe, axis=axis), ignored

@@ -25,7 +25,7 @@ def multiclass_nms2(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
 
 
 def _detected(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
-    """Return the rows [label, score, box] and the numbers of their boxes, with one sequence for each image."""
+    """Return the rows [label, score, box] and the indices of their boxes, with one sequence for each image."""
     if k.rank(scores) != 3:
         k.refuse("a set of boxes for each class (Scores of two dims) is not mapped")
     if k.dims("BBoxes")[-1:] not in ((4,), (-1,)):
@@ -52,12 +52,12 @@ def _detected(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
 
 
 def _best_of_each_image(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
-    """Return score and place (label * boxes + box) of what each image keeps, best first; -3e38 fills up."""
+    """Return the scores and positions (label * boxes + box) that each image keeps, best first, padded with -3e38."""
     g = k.g
     allowed = _candidates(k, scores)
     corners = boxes
     if not k.attr("normalized"):
-        corners = k("Add", boxes, np.array([0, 0, 1, 1], boxes.dtype))  # whole pixels: the last one counts
+        corners = k("Add", boxes, np.array([0, 0, 1, 1], boxes.dtype))  # whole pixels, including the last one
     count = g.dim(boxes, 1)
     narrow = g.cast(corners, np.float32), g.cast(allowed, np.float32)
     picked = g(
@@ -83,7 +83,7 @@ def _best_of_each_image(k: Op, boxes: Value, scores: Value) -> tuple[Value, Valu
 
 
 def _candidates(k: Op, scores: Value) -> Value:
-    """Return the scores with -3e38 for the background and, in each class, for all but the nms_top_k best."""
+    """Return the scores, with -3e38 for the background and for all but the nms_top_k best of each class."""
     g = k.g
     out = scores
     top = int(k.attr("nms_top_k"))
@@ -100,7 +100,7 @@ def _candidates(k: Op, scores: Value) -> Value:
 
 
 def _by_label(k: Op, label: Value, box: Value, best: Value, found: Value) -> tuple[Value, Value, Value, Value]:
-    """Return everything in the order of the labels, the best first within one."""
+    """Sort everything by label, and by score within a label."""
     width = k.g.dim(label, 1)
     rank = k.g.unsqueeze(k.g.arange(width), 0)
     key = k("Add", k("Mul", label, width), rank)
@@ -111,7 +111,7 @@ def _by_label(k: Op, label: Value, box: Value, best: Value, found: Value) -> tup
 
 
 def _or_nothing(k: Op, rows: Value, numbers: Value, lod: Value) -> tuple[Value, Value]:
-    """Return the rows; nothing found at all is one row of one number, -1, as in Fluid."""
+    """Return the rows; without detections, one row with a single -1, as in Fluid."""
     g = k.g
     some, none = g.child(), g.child()
     empty = [

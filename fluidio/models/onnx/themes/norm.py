@@ -164,7 +164,7 @@ def data_norm(
 
 
 def softmax_parts(k: Op, x: Value, axis: int) -> tuple[Value, Value]:
-    """Return the differences to the maximum, cut at -64 as in Fluid, and the sum of their exponentials."""
+    """Return the differences from the maximum, clipped at -64 as in Fluid, and the sum of their exponentials."""
     where = np.array([axis])
     shifted = k("Max", k("Sub", x, k("ReduceMax", x, where, keepdims=1)), -64)
     return shifted, k("ReduceSum", k("Exp", shifted), where, keepdims=1)

@@ -1,4 +1,4 @@
-"""Move channels and pixels, read images at places."""
+"""Rearrange channels and pixels, and sample images at given positions."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from fluidio.models.onnx.themes.conv import channels_back, channels_first, expli
 
 __all__: list[str] = []
 
-_LOWEST = -3.4028234663852886e38  # Fluid: a window outside the image has the lowest float32
+_LOWEST = -3.4028234663852886e38  # Fluid: a window outside the image gives the lowest float32
 
 
 @maps("pool2d", "pool3d")
@@ -42,7 +42,7 @@ def _pooled(k: Op, x: Value) -> Value:
 
 
 def _pads(k: Op, x: Value, same: bool) -> tuple[Value, Value]:
-    """Return the paddings before and after as values, with as much more behind as the last window needs."""
+    """Return the paddings before and after as values, with as much more at the end as the last window needs."""
     dims = k.rank(x) - 2
     sizes = k.g("Shape", x, start=2)
     kernel, strides = np.asarray(k.ints("ksize")), np.asarray(k.ints("strides"))
@@ -78,7 +78,7 @@ def _with_pads(k: Op, x: Value, pads: tuple[Value, Value], kernel: list[int], la
 
 
 def adaptive(k: Op, x: Value, parts: list[int], reduction: str) -> Value:
-    """Cut each axis into stretches and reduce each of them."""
+    """Split each axis into windows and reduce each of them."""
     for dim, count in enumerate(parts):
         axis = 2 + dim
         size = k.g.dim(x, axis)
@@ -114,7 +114,7 @@ def max_pool_with_index(k: Op, x: Value) -> tuple[Value, Value | None]:
         strides=strides,
         pads=pads + pads,
     )
-    area = k("ReduceProd", k.g("Shape", x, start=2), keepdims=0)  # ONNX counts through the whole batch
+    area = k("ReduceProd", k.g("Shape", x, start=2), keepdims=0)  # ONNX counts positions over the whole batch
     return k.g.cast(out, x.dtype), k.g.cast(k("Mod", place, area), np.int32)
 
 

@@ -1,4 +1,4 @@
-"""Matrix products and what is near them."""
+"""Matrix products and related ops."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["flattened", "product"]
 
 
 def flattened(k: Op, x: Value, dims: int) -> Value:
-    """Return X as a matrix, cut between its first dims and the others."""
+    """Return X as a matrix, split between its first dims and the others."""
     if x.rank == 2 and dims == 1:
         return x
     return k("Flatten", x, axis=dims, rank=2)
 
 
 def product(k: Op, x: Value, y: Value, x_dims: int, y_dims: int) -> Value:
-    """Return X Y, both flattened to matrices, with the dims that are left of each."""
+    """Return X Y, both flattened to matrices, with the remaining dims of each."""
     if x.rank == 2 and y.rank == 2 and x_dims == y_dims == 1:
         return k("MatMul", x, y)
     rank_x, rank_y = k.rank(x, "X"), k.rank(y, "Y")
     if rank_y == 2 and y_dims == 1 and rank_x - x_dims == 1:
-        return k("MatMul", x, y, rank=rank_x)  # the last dim alone is multiplied
+        return k("MatMul", x, y, rank=rank_x)  # only the last dim is multiplied
     out = k("MatMul", flattened(k, x, x_dims), flattened(k, y, y_dims), rank=2)
     dims = k.g("Concat", k.g("Shape", x, start=0, end=x_dims), k.g("Shape", y, start=y_dims), axis=0, rank=1)
     return k("Reshape", out, dims, rank=x_dims + rank_y - y_dims)
@@ -141,7 +141,7 @@ def bilinear_tensor_product(k: Op, x: Value, y: Value, weight: Value, bias: Valu
 def cos_sim(k: Op, x: Value, y: Value) -> tuple[Value, Value, Value]:
     x, y = k.g.flat2(x), k.g.flat2(y)
     last = np.array([1])
-    # Fluid: lengths are at least 1e-4, so that a row of zeros has the cosine 0.
+    # Fluid: norms are at least 1e-4, so that a row of zeros has the cosine 0.
     norm_x = k("Max", k("Sqrt", k("ReduceSum", k("Mul", x, x), last, keepdims=1)), 1e-4)
     norm_y = k("Max", k("Sqrt", k("ReduceSum", k("Mul", y, y), last, keepdims=1)), 1e-4)
     dotted = k("ReduceSum", k("Mul", x, y), last, keepdims=1)

@@ -1,4 +1,4 @@
-"""The boxes that a region proposal network proposes."""
+"""The boxes proposed by a region proposal network."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def generate_proposals(
 
 
 def _best(k: Op, flat: Value) -> Value:
-    """Return the scores with -3e38 for all but the pre_nms_topN best of each image."""
+    """Return the scores, with -3e38 for all but the pre_nms_topN best of each image."""
     top = int(k.attr("pre_nms_topN"))
     if top <= 0:
         return flat
@@ -74,7 +74,7 @@ def _decoded(k: Op, moves: Value, anchors: Value) -> Value:
 
 
 def _sizes(k: Op, info: Value) -> Value:
-    """Return width and height of each image as [images, 1, 2]."""
+    """Return the width and height of each image as [images, 1, 2]."""
     return k.g.unsqueeze(k("Gather", info, np.array([1, 0]), axis=1), 1)
 
 
@@ -84,7 +84,7 @@ def _inside(k: Op, boxes: Value, info: Value) -> Value:
 
 
 def _large_enough(k: Op, boxes: Value, info: Value) -> Value:
-    """Tell which boxes have min_size in the original image and their centre within the scaled one."""
+    """Return which boxes have at least min_size in the original image and their centre within the scaled one."""
     sides = k("Sub", _pair(k, boxes, 2), _pair(k, boxes, 0))
     scale = k.g.unsqueeze(k.g.slice(info, 1, 2, 3), 1)
     original = k("Add", k("Div", sides, scale), 1.0)

@@ -1,4 +1,4 @@
-"""Numbers on a grid: what quantisation-aware training put into models, as inference computes it."""
+"""Quantise and dequantise: the ops of quantisation-aware training, as inference computes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _steps(bits: int) -> float:
 
 
 def _on_grid(k: Op, x: Value, scale: Value) -> Value:
-    """Return X cut to [-scale, scale], as a number of steps; halves go away from zero."""
+    """Return X clipped to [-scale, scale], in steps; halves are rounded away from zero."""
     cut = k("Max", k("Min", x, scale), k("Neg", scale))
     number = k("Mul", cut, k("Div", k.g.value(_steps(int(k.attr("bit_length"))), x), scale))
     return k("Mul", k("Sign", number), k("Floor", k("Add", k("Abs", number), 0.5)), rank=x.rank)

@@ -13,7 +13,7 @@ __all__ = ["axes_of"]
 
 
 def axes_of(k: Op, rank: int) -> list[int]:
-    """Return the axes that a reduction goes over."""
+    """Return the axes of a reduction."""
     dims = k.attr("dim")
     dims = list(dims) if isinstance(dims, (list, tuple)) else [dims]
     if k.attr("reduce_all") or not dims:

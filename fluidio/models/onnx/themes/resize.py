@@ -1,4 +1,4 @@
-"""Resize images: each axis on its own, the neighbours of each place picked and weighed as Fluid does."""
+"""Resize images one axis at a time, with the neighbours and weights that Fluid uses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def interp(k: Op, x: Value, out_size: Value | None, sizes: list[Value], scale: V
 def _outs(
     k: Op, x: Value, start: int, dims: int, out_size: Value | None, sizes: list[Value], scale: Value | None
 ) -> list[Value]:
-    """Return the wanted sizes: a list of tensors wins over a tensor, that over a scale, that over attributes."""
+    """Return the requested sizes: in order of precedence, a list of tensors, a tensor, a scale, attributes."""
     if sizes:
         return [k.g.flat(k.g.cast(each, np.int64)) for each in sizes]
     if out_size is not None:
@@ -43,7 +43,7 @@ def _outs(
 
 
 def _along(k: Op, x: Value, axis: int, out: Value) -> Value:
-    """Resize one axis to `out` places."""
+    """Resize one axis to `out` pixels."""
     corners, method = bool(k.attr("align_corners")), str(k.attr("interp_method"))
     size = k.g.scalar(k.g.dim(x, axis))
     last = k("Sub", size, 1)
@@ -52,7 +52,7 @@ def _along(k: Op, x: Value, axis: int, out: Value) -> Value:
         ratio = k("Div", k("Sub", wide, 1.0), k("Max", k("Sub", many, 1.0), 1.0))
     else:
         ratio = k("Div", wide, many)
-    ratio = k("Where", k("Equal", out, 1), k.g.value(0.0), ratio)  # Fluid: one pixel is the first
+    ratio = k("Where", k("Equal", out, 1), k.g.value(0.0), ratio)  # Fluid: a single output pixel is the first one
     places = k.g.cast(k.g.arange(k.g.unsqueeze(out, 0)), np.float32)
     if method == "nearest":
         near = k.g.cast(k("Add", k("Mul", places, ratio), 0.5 if corners else 0.0), np.int64)

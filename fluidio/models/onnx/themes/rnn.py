@@ -20,14 +20,14 @@ Step = Callable[[Op, Value, list[Value]], tuple[list[Value], list[Value]]]
 
 
 def _gate(k: Op, name: str, x: Value) -> Value:
-    # Fluid: the sigmoid of ops that run over sequences is cut.
+    # Fluid: ops over sequences clip the input of sigmoid.
     if name == "sigmoid":
         x = k("Clip", x, np.asarray(-40, x.dtype), np.asarray(13, x.dtype))
     return activate(k, name, x)
 
 
 def over_steps(k: Op, padded: Value, states: list[Value], outputs: int, step: Step) -> list[Value]:
-    """Run a cell over [sequences, time, width]; return what it puts out as [sequences, time, ...]."""
+    """Run a cell over [sequences, time, width]; return its outputs as [sequences, time, ...]."""
     g = k.g
     body = g.child()
     inner = k.within(body)
@@ -50,7 +50,7 @@ def over_steps(k: Op, padded: Value, states: list[Value], outputs: int, step: St
 
 
 class _Sequences:
-    """Flat rows as padded steps, read from the end for a reversed op, and back."""
+    """Convert flat rows to padded steps (in reverse order for a reversed op) and back."""
 
     def __init__(self, k: Op, x: Value, reverse: bool) -> None:
         self.k = k
@@ -67,7 +67,7 @@ class _Sequences:
         return self.segments.flat(x)
 
     def start(self, given: Value | None, width: int, dtype: object) -> Value:
-        """Return the states before the first step: given, or zeros."""
+        """Return the initial states: given, or zeros."""
         if given is not None:
             return given
         dims = self.k.g.join([self.segments.count, width])
@@ -80,7 +80,7 @@ def _parts(k: Op, x: Value, count: int) -> list[Value]:
 
 
 def _lstm_cell(k: Op, weight: Value, bias: Value, size: int, project: Value | None) -> Step:
-    """Return the step of an LSTM; X holds candidate, input, forget and output gate of the input."""
+    """Return the step of an LSTM; X holds the input's share of candidate, input, forget and output gate."""
     flat = k.g.reshape(bias, [1, -1])
     gates_bias = k.g.slice(flat, 1, 0, 4 * size)
     peepholes: list[Value] = []
@@ -106,7 +106,7 @@ def _lstm_cell(k: Op, weight: Value, bias: Value, size: int, project: Value | No
         if project is not None:
             hidden = b("MatMul", hidden, project)
             if k.attr("proj_activation") != "identity":
-                hidden = _gate(b, names[1], hidden)  # Fluid: the cell's activation, whatever its own is
+                hidden = _gate(b, names[1], hidden)  # Fluid: uses the cell's activation, whatever its own is
             if proj_clip:
                 hidden = b("Clip", hidden, np.asarray(-proj_clip, x.dtype), np.asarray(proj_clip, x.dtype))
         return [hidden, new], [hidden, new]

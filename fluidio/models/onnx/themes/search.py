@@ -1,4 +1,4 @@
-"""Find and order."""
+"""Search and sort."""
 
 from __future__ import annotations
 

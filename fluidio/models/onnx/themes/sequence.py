@@ -20,7 +20,7 @@ def segments_of(k: Op, slot: str, x: Value) -> Segments:
 
 
 def column(k: Op, vector: Value, rank: int) -> Value:
-    """Return one number for each row so that it broadcasts over rows of `rank` dims."""
+    """Return one number per row in a shape that broadcasts over rows of `rank` dims."""
     return k.g.unsqueeze(vector, *range(1, rank)) if rank > 1 else vector
 
 
@@ -93,7 +93,7 @@ def sequence_conv(k: Op, x: Value, padding: Value | None, weight: Value) -> Valu
 
 
 def _padding_row(k: Op, padding: Value, s: Segments, place: Value, before: int) -> Value:
-    """Return the row of PaddingData for each place outside its sequence; those before a sequence come first."""
+    """Return the row of PaddingData for each position outside its sequence; those before a sequence come first."""
     behind = k("Add", k("Sub", place, s.own_length), before)
     row = k("Where", k("Less", place, 0), k("Add", place, before), behind)
     last = k("Sub", k.g.rows(padding), 1)
@@ -275,13 +275,13 @@ def ctc_align(k: Op, tokens: Value, length: Value | None) -> tuple[Value, Value 
     counts = offsets_from_lengths(k.g, k.g.cast(kept, np.int64))
     k.out_lods["Output"] = (k("Gather", counts, s.offsets),)
     out = k("Compress", flat, kept, axis=0, rank=1)
-    # Fluid: nothing at all is one -1.
+    # Fluid: an empty result is a single -1.
     nothing = k("Sub", k.g.constant(np.array([1])), k("Min", k.g.rows(out), 1))
     return k.g.unsqueeze(k.g.pad(out, [0], nothing, 0, fill=-1), 1), None
 
 
 def _kept(k: Op, flat: Value, s: Segments) -> Value:
-    """Tell which tokens are neither blank nor, if asked for, the same as the one before."""
+    """Return which tokens are neither blank nor, if requested, equal to the previous one."""
     kept = k("Not", k("Equal", flat, int(k.attr("blank"))))
     if k.attr("merge_repeated"):
         before = k("Gather", flat, k("Max", k("Sub", k.g.arange(s.rows), 1), 0), axis=0)

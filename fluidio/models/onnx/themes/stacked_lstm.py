@@ -1,4 +1,4 @@
-"""`layers.lstm`: a stack of LSTMs over [time, batch, width], whose weights lie in one buffer."""
+"""`layers.lstm`: a stack of LSTMs over [time, batch, width], with all weights in one buffer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fluidio.models.onnx.table import maps
 __all__: list[str] = []
 
 Array = npt.NDArray[np.float32]
-_ORDER = [0, 3, 1, 2]  # gates are input, forget, candidate, output there; input, output, forget, candidate in ONNX
+_ORDER = [0, 3, 1, 2]  # input, forget, candidate, output in Fluid; input, output, forget, candidate in ONNX
 
 
 def _cut(flat: Array, width: int, hidden: int, layers: int, directions: int) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield for each layer the matrices of input and state and the biases, as ONNX has them."""
+    """Yield for each layer the matrices of input and state and the biases, in ONNX's layout."""
     matrices: list[list[tuple[Array, Array]]] = []
     at = 0
     for layer in range(layers):
