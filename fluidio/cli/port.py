@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fluidio.cli.api_table import Api, judge
 from fluidio.paddle.calls import Use, find_uses
+from fluidio.paddle.capsule.cookies import read_source, without_cookie
 from fluidio.paddle.capsule.modules import Renewed, renew
 from fluidio.paddle.verdicts import nearest
 
@@ -57,13 +58,13 @@ def _scripts(paths: Iterable[str]) -> Iterable[Path]:
 
 
 def _report(script: Path, args: argparse.Namespace) -> int:
-    text = script.read_text(encoding="utf-8", errors="replace")
+    text = read_source(script.read_bytes())
     try:
         renewed = renew(text, str(script))
     except SyntaxError as error:
         print(f"{script}:{error.lineno}: not Python: {error.msg}", file=sys.stderr)
         return 1
-    text = renewed.with_imports()
+    text = without_cookie(renewed.with_imports())
     verdicts = [(use, verdict_on(use)) for use in find_uses(ast.parse(renewed.text))]
     counts = Counter(verdict.status for _, verdict in verdicts)
     if args.output == "-":

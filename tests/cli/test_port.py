@@ -98,3 +98,15 @@ def test_no_python_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["port", str(tmp_path)]) == 2
     assert main(["port", str(tmp_path / "nothing.py")]) == 1
     assert "no such file" in capsys.readouterr().err
+
+
+def test_a_script_in_another_encoding_is_rewritten_in_utf_8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "old.py"
+    script.write_bytes(
+        "#!/usr/bin/python\n# -*- coding: gb2312 -*-\nname = u'书'\nprint len('书'), name\n".encode("gbk")
+    )
+    assert main(["port", str(script), "-o", str(tmp_path / "new.py")]) == 0
+    text = (tmp_path / "new.py").read_text("utf-8")
+    assert "coding: utf-8 -*-" in text and "name = u'书'" in text and "b'\\xca\\xe9'" in text
+    assert ast.parse(text.encode("utf-8"))
+    capsys.readouterr()

@@ -8,9 +8,10 @@ import zipfile
 from typing import IO, Any
 
 from fluidio.paddle.capsule.files import binary_reader, binary_writer
-from fluidio.paddle.capsule.old_strings import ByteText
+from fluidio.paddle.capsule.old_strings import ByteText, as_bytes
+from fluidio.paddle.capsule.string_io import binary_view
 
-__all__ = ["bz2_file", "extractfile", "gzip_file", "gzip_open", "open_member", "read_member"]
+__all__ = ["addfile", "bz2_file", "extractfile", "gzip_file", "gzip_open", "open_member", "read_member", "writestr"]
 
 
 def _opened(file: object, mode: str) -> object:
@@ -56,3 +57,13 @@ def read_member(archive: Any, *args: object, **kwargs: object) -> object:
     """Return the bytes of a member of a zip file, or the result of any other `read`."""
     data = archive.read(*args, **kwargs)
     return ByteText(data) if isinstance(archive, zipfile.ZipFile) else data
+
+
+def addfile(archive: Any, tarinfo: Any, fileobj: Any = None, *args: object) -> Any:
+    """Add a member to a tar file; a StringIO gives its bytes."""
+    return archive.addfile(tarinfo, binary_view(fileobj), *args)
+
+
+def writestr(archive: Any, member: Any, data: Any, *args: object) -> Any:
+    """Write a member of a zip file."""
+    return archive.writestr(member, as_bytes(data), *args)

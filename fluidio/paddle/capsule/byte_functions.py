@@ -223,3 +223,9 @@ class Popen(subprocess.Popen[bytes]):
         """Return what the command prints."""
         found = super().communicate(as_bytes(input), timeout)
         return tuple(data if data is None else ByteText(data) for data in found)
+
+
+def tobytes(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return value.tobytes() or value.tostring(), whose bytes act as text."""
+    data = value.tobytes(*args, **kwargs)
+    return ByteText(data) if isinstance(data, bytes) else data

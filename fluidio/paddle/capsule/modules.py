@@ -32,7 +32,7 @@ class Renewed:
         if not self.imports:
             return self.text
         lines = self.text.splitlines(keepends=True)
-        place = _first_line(ast.parse(self.text))
+        place = _first_line(ast.parse(self.text)) or _comments(lines)
         return "".join([*lines[:place], *(f"{line}\n" for line in self.imports), *lines[place:]])
 
     def summary(self) -> str:
@@ -42,6 +42,11 @@ class Renewed:
             if change.old not in words:
                 words.append(change.old)
         return ", ".join(words[:6]) + (f" and {len(words) - 6} more" if len(words) > 6 else "")
+
+
+def _comments(lines: list[str]) -> int:
+    """Return the number of comments that a text begins with: `#!` and an encoding only count on its first lines."""
+    return next((index for index, line in enumerate(lines) if not line.startswith("#")), len(lines))
 
 
 def _first_line(tree: ast.Module) -> int:

@@ -232,7 +232,8 @@ def literal(rewriter: Rewriter, node: ast.Constant) -> None:
         return
     edits = rewriter.edits
     text = edits.segment(edits.start(node), edits.end(node))
-    data = _bytes_of_literal(text) if "\\" in text else None
+    encoding = rewriter.encoding
+    data = _bytes_of_literal(text, encoding) if "\\" in text or encoding != "utf-8" else None
     if data is not None and data != node.value.encode("utf-8", "surrogateescape"):
         new = repr(data.decode()) if data.isascii() else f"{_encoded(rewriter, node)}({data!r})"
         edits.replace(edits.start(node), edits.end(node), new)
@@ -245,8 +246,8 @@ def _encoded(rewriter: Rewriter, node: ast.Constant) -> str:
     return rewriter.apply_construct("literal", node, "'...' as bytes")
 
 
-def _bytes_of_literal(text: str) -> bytes:
-    """Return what Python 2 makes of literals in UTF-8, side by side."""
+def _bytes_of_literal(text: str, encoding: str) -> bytes:
+    """Return what Python 2 makes of literals, side by side, in the encoding of their file."""
     parts = []
     lines = io.StringIO(f"({text})").readline
     for token in tokenize.generate_tokens(lines):
@@ -254,9 +255,9 @@ def _bytes_of_literal(text: str) -> bytes:
             continue
         prefix = token.string.partition(token.string[-1])[0].lower()
         if "r" in prefix:
-            parts.append(str(ast.literal_eval(token.string)).encode())
+            parts.append(str(ast.literal_eval(token.string)).encode(encoding))
             continue
         body = token.string[len(prefix) :]
-        escaped = "".join(c if c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode()) for c in body)
+        escaped = "".join(c if c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode(encoding)) for c in body)
         parts.append(ast.literal_eval(f"b{escaped}"))
     return b"".join(parts)

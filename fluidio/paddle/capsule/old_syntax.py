@@ -14,7 +14,6 @@ from typing import NamedTuple
 __all__ = ["Converted", "parse", "to_python3"]
 
 _FIXERS = (
-    "except",
     "exec",
     "metaclass",
     "ne",
@@ -25,6 +24,7 @@ _FIXERS = (
     "tuple_params",
 )
 _OURS = (
+    "fluidio.paddle.capsule.fix_handlers",
     "fluidio.paddle.capsule.fix_literals",
     "fluidio.paddle.capsule.fix_raising",
     "fluidio.paddle.capsule.fix_lambdas",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from fluidio.paddle.capsule import constructs, old_constructs
 from fluidio.paddle.capsule.bindings import Bindings
+from fluidio.paddle.capsule.cookies import encoding_of
 from fluidio.paddle.capsule.edits import Edits, Spanned
 from fluidio.paddle.capsule.guards import guarded_by_if, guarded_by_try
 from fluidio.paddle.capsule.imports import refuse_from, rewrite_from, rewrite_import
@@ -67,6 +68,7 @@ def rewrite(
     rewriter = Rewriter(text, bindings, python2)
     rewriter.siblings = siblings
     rewriter.has_statements = has_statements
+    rewriter.encoding = encoding_of(text)
     if python2:
         rewriter.look_ahead(tree)
     rewriter.visit(tree)
@@ -90,6 +92,7 @@ class Rewriter(ast.NodeVisitor):
         self.shown: set[int] = set()
         self.raised: set[str] = set()
         self.has_statements = True
+        self.encoding = "utf-8"
         self.waits = False
         taken = bindings.bound | set(bindings.modules)
         self.capsule = "capsule" if "capsule" not in taken else "fluidio_capsule"

@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.paddle.capsule.old_strings import ByteText, as_bytes, as_text, is_unicode
 
-__all__ = ["StringIO"]
+__all__ = ["StringIO", "binary_view"]
 
 
 def StringIO(buffer: Any = None) -> Any:
@@ -73,3 +73,8 @@ class _Either(io.BytesIO):
         return self._as_written(super().__next__())
 
     next = __next__
+
+
+def binary_view(file: Any) -> Any:
+    """Return the rest of a StringIO as a file of bytes, for libraries that copy it; any other file unchanged."""
+    return io.BytesIO(as_bytes(file.read())) if isinstance(file, (_Either, _Unicode)) else file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.paddle.capsule import python2_cases, python2_meaning_cases, python2_text_cases
+from tests.paddle.capsule import python2_cases, python2_file_cases, python2_meaning_cases, python2_text_cases
 
 NP = "import numpy as np\n"
 OLD = "exec 'b = 1'\n"  # Python 2 syntax makes a text Python 2
@@ -334,4 +334,4 @@ CASES: dict[str, tuple[str, Any]] = {
         [[1, 2], [1], [(1, 2)], [0, 1, 5]],
     ),
 }
-CASES |= python2_cases.CASES | python2_meaning_cases.CASES | python2_text_cases.CASES
+CASES |= python2_cases.CASES | python2_meaning_cases.CASES | python2_text_cases.CASES | python2_file_cases.CASES
