@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+_MOST = 8  # variables of one slot that a report names
+
 
 def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
     """Return the error to raise: the original if it says enough, else an OpError about the step."""
@@ -22,11 +24,13 @@ def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
     lines = [f"op {op.type} failed: {_problem(error, step, f)}"]
     for kind, slots in (("input", step.call.ins), ("output", step.call.outs)):
         for slot, positions in slots.items():
-            for position in positions:
-                if kind == "input" or position >= 0:
-                    name = f.plan.name_of(position)
-                    what = _describe(f.values[position], f.lods[position]) if kind == "input" else ""
-                    lines.append(f"  {kind} {slot} = {name}{what}")
+            shown = [position for position in positions if kind == "input" or position >= 0]
+            for position in shown[:_MOST]:
+                name = f.plan.name_of(position)
+                what = _describe(f.values[position], f.lods[position]) if kind == "input" else ""
+                lines.append(f"  {kind} {slot} = {name}{what}")
+            if shown[_MOST:]:
+                lines.append(f"  {kind} {slot}: {len(shown) - _MOST} more")
     lines += _unlike_declared(step, f)
     site = describe(op.site)
     if site:

@@ -13,8 +13,10 @@ from fluidio.errors import EnforceNotMet, not_supported
 from fluidio.executor import Executor
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.io.saving import MODEL_KEY
+from fluidio.ops.io.save_load import FILES
 from fluidio.ops.io.whole_files import finish_saving
 from fluidio.program import Parameter, Program, Variable
+from fluidio.program.clone import declare_persistable
 from fluidio.program.consent import inside
 from fluidio.tensor import global_scope
 
@@ -53,12 +55,12 @@ def load_vars(
         finish_saving(os.fspath(dirname), MODEL_KEY)
     loading = Program()
     block = loading.global_block()
-    copies = [block._clone_variable(v) for v in variables]
+    copies = declare_persistable(variables, block)
     from_memory = isinstance(filename, (bytes, bytearray))
     if filename is None:
-        for copy in copies:
-            path = inside(os.fspath(dirname or ""), copy.name)
-            block.append_op(type="load", outputs={"Out": [copy]}, attrs={"file_path": path})
+        paths = [inside(os.fspath(dirname or ""), copy.name) for copy in copies]
+        attrs: dict[str, Any] = {"file_path": os.fspath(dirname or ""), FILES: paths}
+        block.append_op(type="load_combine", outputs={"Out": copies}, attrs=attrs)
     else:
         source = bytes(filename) if from_memory else os.path.join(os.fspath(dirname or ""), filename)
         attrs = {"file_path": source, "model_from_memory": from_memory}

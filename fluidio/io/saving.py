@@ -10,6 +10,7 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.executor import Executor
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
+from fluidio.ops.io.save_load import FILES
 from fluidio.ops.io.whole_files import saving_together
 from fluidio.program import Program, Variable, unique_name
 from fluidio.program.consent import inside
@@ -47,11 +48,12 @@ def save_vars(
     in_memory = dirname is None and filename is None
     saving = Program()
     block = saving.global_block()
-    copies = [block._clone_variable(v, force_persistable=False) for v in variables]
+    block.vars.update({variable.name: variable for variable in variables})  # they are only read
     if filename is None and not in_memory:
-        for copy in copies:
-            path = inside(os.fspath(dirname or ""), copy.name)
-            block.append_op(type="save", inputs={"X": [copy]}, attrs={"file_path": path})
+        paths = [inside(os.fspath(dirname or ""), variable.name) for variable in variables]
+        block.append_op(
+            type="save_combine", inputs={"X": variables}, attrs={"file_path": os.fspath(dirname or ""), FILES: paths}
+        )
         with saving_together(os.fspath(dirname or ""), MODEL_KEY):
             executor.run(saving)
         return None
@@ -59,7 +61,7 @@ def save_vars(
     path = "" if in_memory else os.path.join(os.fspath(dirname or ""), filename or "")
     block.append_op(
         type="save_combine",
-        inputs={"X": copies},
+        inputs={"X": variables},
         outputs={"Y": [sink]},
         attrs={"file_path": path, "save_to_memory": in_memory},
     )

@@ -15,7 +15,7 @@ from fluidio.program.operator import Operator
 from fluidio.program.program import Program
 from fluidio.program.variable import Parameter, Variable
 
-__all__ = ["clone_program", "copy_op", "copy_variable", "declare_again", "drop_unused"]
+__all__ = ["clone_program", "copy_op", "copy_variable", "declare_again", "declare_persistable", "drop_unused"]
 
 # Attributes that readers and loaders set on a variable belong only to the original.
 _DESCRIPTION = (
@@ -42,13 +42,17 @@ _DESCRIPTION = (
     "is_distributed",
 )
 
-_PARAMETERS_OWN = _DESCRIPTION[_DESCRIPTION.index("trainable") :]
+_PLAIN = _DESCRIPTION[: _DESCRIPTION.index("trainable")]  # the others are a parameter's own
 
 
 def copy_variable(variable: Variable, block: Block) -> Variable:
     """Return a description of the same variable for another block, without adding it there."""
-    twin = type(variable).__new__(type(variable))
-    twin.__dict__.update({k: variable.__dict__[k] for k in _DESCRIPTION if k in variable.__dict__})
+    return _described(type(variable), variable, _DESCRIPTION, block)
+
+
+def _described(kind: type[Variable], variable: Variable, names: tuple[str, ...], block: Block) -> Variable:
+    twin, said = kind.__new__(kind), variable.__dict__
+    twin.__dict__.update({name: said[name] for name in names if name in said})
     twin.block = block
     twin.op = None
     return twin
@@ -59,13 +63,20 @@ def declare_again(variable: Variable, block: Block) -> Variable:
 
     Fluid: a parameter becomes a plain variable, which optimizers leave alone, and nothing stops its gradient.
     """
-    twin = copy_variable(variable, block)
-    if isinstance(variable, Parameter):
-        described = {name: value for name, value in twin.__dict__.items() if name not in _PARAMETERS_OWN}
-        twin = Variable.__new__(Variable)
-        twin.__dict__.update(described)
+    is_parameter = isinstance(variable, Parameter)
+    twin = _described(Variable, variable, _PLAIN, block) if is_parameter else copy_variable(variable, block)
     twin.stop_gradient, twin.error_clip = False, None
     return twin
+
+
+def declare_persistable(variables: Iterable[Variable], block: Block) -> list[Variable]:
+    """Add the same variables, as persistable ones, to another program's block and return them there."""
+    twins = [declare_again(variable, block) for variable in variables]
+    for twin in twins:
+        twin._persistable = twin.states_persistable = True
+        block.vars[twin.name] = twin
+    block.program.note_change()
+    return twins
 
 
 def copy_op(op: Operator, block: Block, blocks: list[Block]) -> Operator:

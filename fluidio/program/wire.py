@@ -49,7 +49,10 @@ class Message:
         """Yield field number and value: a number, or a Message over the bytes of a length-prefixed field."""
         position = self.start
         while position < self.end:
-            key, position = self._varint(position)
+            key = self.data[position]
+            position += 1
+            if key >= 0x80:  # a call takes longer than all the rest here
+                key, position = self._varint(position - 1)
             number, wire = key >> 3, key & 7
             if wire == 0:
                 value, position = self._varint(position)
@@ -70,6 +73,8 @@ class Message:
                 self.fail(f"wire type {wire} of field {number}", position)
 
     def _varint(self, position: int) -> tuple[int, int]:
+        if position < self.end and self.data[position] < 0x80:
+            return self.data[position], position + 1  # nearly all numbers in a program
         try:
             return read_varint(self.data, position, self.end)
         except IndexError as error:

@@ -173,3 +173,34 @@ def test_files_are_synced_one_by_one_or_together_but_all_of_them(
         monkeypatch.setattr(os, "fsync", lambda descriptor, synced=synced: synced.append(os.fstat(descriptor).st_ino))
         fluid.io.save_persistables(exe, str(tmp_path))
         assert {path.stat().st_ino for path in tmp_path.iterdir()} <= set(synced)
+
+
+def test_nothing_is_synced_where_the_environment_says_so(
+    exe: fluid.Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = network()
+    exe.run(fluid.default_startup_program())
+    monkeypatch.setenv("FLUIDIO_SYNC", "0")
+    monkeypatch.setattr(os, "fsync", lambda descriptor: pytest.fail("synced"))
+    for save in SAVERS.values():
+        save(str(tmp_path / "model"), exe, y)
+    assert len(os.listdir(tmp_path / "model")) > len(names())
+
+
+def test_saving_and_loading_leave_the_variables_of_the_program_alone(exe: fluid.Executor, tmp_path: Path) -> None:
+    network()
+    exe.run(fluid.default_startup_program())
+    main = fluid.default_main_program()
+    before = [(v.block, v.op, v.persistable, v.stop_gradient) for v in main.list_vars()]
+    for filename in (None, "all"):
+        fluid.io.save_persistables(exe, str(tmp_path), filename=filename)
+        fluid.io.load_persistables(exe, str(tmp_path), filename=filename)
+    assert [(v.block, v.op, v.persistable, v.stop_gradient) for v in main.list_vars()] == before
+
+
+def test_a_report_about_many_variables_names_some_of_them(exe: fluid.Executor, tmp_path: Path) -> None:
+    for _ in range(6):
+        network()
+    with pytest.raises(fluid.core.EnforceNotMet, match=r"has no value yet(?s:.)*X: \d+ more") as failure:
+        fluid.io.save_persistables(exe, str(tmp_path))
+    assert len(str(failure.value).splitlines()) < 15

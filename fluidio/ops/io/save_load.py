@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import struct
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,9 @@ from fluidio.regular import open_regular
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array
 
-__all__ = ["encode_variable"]
+__all__ = ["FILES", "encode_variable"]
+
+FILES = "fluidio_files"  # fluidio's own attribute: a file for each variable of save_combine and load_combine
 
 _rows_head = struct.Struct("<IQ")
 
@@ -34,19 +38,26 @@ def fetch(k: Call, frame: Any) -> None:
     """Mark an output of a saved model; the executor takes results by name."""
 
 
+@cache
+def _codec() -> ModuleType:
+    """Return the module of the format, which loads when a file is written or read."""
+    from fluidio.recordio.format import tensor_codec
+
+    return tensor_codec
+
+
 def encode_variable(value: Any, lod: Any, name: str) -> bytes:
     """Return a tensor or sparse rows as the bytes of a variable file."""
-    from fluidio.recordio.format.tensor_codec import encode_tensor  # the formats load when a file is written or read
-
     if isinstance(value, SelectedRows):
         rows = np.asarray(value.rows(), np.int64)
         head = _rows_head.pack(0, rows.size) + rows.tobytes() + struct.pack("<q", value.height())
-        return head + encode_tensor(np.asarray(value.value))[12:]  # without the LoD part
+        return head + bytes(_codec().encode_tensor(np.asarray(value.value))[12:])  # without the LoD part
     if not hasattr(value, "dtype"):
         raise EnforceNotMet(
             f"cannot save the variable {name}: it holds {'nothing' if value is None else type(value).__name__}"
         )
-    return encode_tensor(value, lod)
+    data: bytes = _codec().encode_tensor(value, lod)
+    return data
 
 
 def _host(k: Call, value: Array) -> Any:
@@ -83,12 +94,17 @@ def _check_overwrite(k: Call, path: str) -> None:
 )
 def save(k: Call, frame: Any) -> None:
     """Write one variable to a file."""
-    path = k.attrs["file_path"]
+    _write(k, frame, k.attrs["file_path"], k.ins["X"])
+
+
+def _write(k: Call, frame: Any, path: str, slots: list[int]) -> None:
     check_consent(k.op, f"write {path}")
     _check_overwrite(k, path)
-    data = _encoded(k, frame, k.ins["X"][0])
+    first = _encoded(k, frame, slots[0])  # before there is a file: its value may be missing
     with write_whole(path) as file:
-        file.write(data)
+        file.write(first)
+        for slot in slots[1:]:
+            file.write(_encoded(k, frame, slot))
 
 
 @op(
@@ -102,16 +118,15 @@ def save(k: Call, frame: Any) -> None:
     side_effect=True,
 )
 def save_combine(k: Call, frame: Any) -> None:
-    """Write several variables one after another to one file, or to memory (into Y)."""
+    """Write several variables one after another to one file, to memory (into Y), or each to a file of its own."""
     if k.attrs["save_to_memory"]:
         frame.set(k.outs["Y"][0], b"".join(_encoded(k, frame, slot) for slot in k.ins["X"]))
         return
-    path = k.attrs["file_path"]
-    check_consent(k.op, f"write {path}")
-    _check_overwrite(k, path)
-    with write_whole(path) as file:
-        for slot in k.ins["X"]:
-            file.write(_encoded(k, frame, slot))
+    if FILES in k.attrs:
+        for slot, path in zip(k.ins["X"], k.attrs[FILES], strict=True):
+            _write(k, frame, path, [slot])
+        return
+    _write(k, frame, k.attrs["file_path"], k.ins["X"])
 
 
 def _read(k: Call, path: str) -> bytes:
@@ -121,18 +136,16 @@ def _read(k: Call, path: str) -> bytes:
             return file.read()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise EnforceNotMet(
-            f"{k.op.type}: cannot open {path} ({error.strerror}); each variable is in a file of its own name, "
-            "or all are in one, the one given as `filename` when they were saved"
+            f"{'load' if FILES in k.attrs else k.op.type}: cannot open {path} ({error.strerror}); each variable is in "
+            "a file of its own name, or all are in one, the one given as `filename` when they were saved"
         ) from None
 
 
 def _decode(k: Call, data: bytes, offset: int, path: str, name: str) -> tuple[Any, Any, int]:
-    from fluidio.recordio.format.compressors import CodecError
-    from fluidio.recordio.format.tensor_codec import decode_tensor
-
+    codec = _codec()
     try:
-        array, lod, end = decode_tensor(data, offset)
-    except CodecError as error:
+        array, lod, end = codec.decode_tensor(data, offset)
+    except codec.CodecError as error:
         if offset >= len(data):
             raise EnforceNotMet(
                 f"{path} ends before the variable {name}: the file is cut, or holds fewer variables"
@@ -155,7 +168,10 @@ def _decode(k: Call, data: bytes, offset: int, path: str, name: str) -> tuple[An
 )
 def load(k: Call, frame: Any) -> None:
     """Read one variable from its file."""
-    path, slot = k.attrs["file_path"], k.outs["Out"][0]
+    _load_one(k, frame, k.attrs["file_path"], k.outs["Out"][0])
+
+
+def _load_one(k: Call, frame: Any, path: str, slot: int) -> None:
     data = _read(k, path)
     array, lod, end = _decode(k, data, 0, path, frame.plan.name_of(slot))
     if end != len(data):
@@ -177,7 +193,11 @@ def load(k: Call, frame: Any) -> None:
     side_effect=True,
 )
 def load_combine(k: Call, frame: Any) -> None:
-    """Read several variables from one file, in the order of Out."""
+    """Read several variables from one file, in the order of Out, or each from a file of its own."""
+    if FILES in k.attrs:
+        for slot, path in zip(k.outs["Out"], k.attrs[FILES], strict=True):
+            _load_one(k, frame, path, slot)
+        return
     path = k.attrs["file_path"]
     data, offset = (path, 0) if k.attrs["model_from_memory"] else (_read(k, path), 0)
     shown = "the bytes in memory" if k.attrs["model_from_memory"] else path

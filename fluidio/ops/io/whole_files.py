@@ -29,7 +29,7 @@ from fluidio.regular import open_regular
 __all__ = ["finish_saving", "is_hidden", "saving_together", "write_whole"]
 
 _SYNCS_AT_ONCE = 8  # file systems combine simultaneous requests
-_SLOW_SYNC = 0.0005
+_SLOW_SYNC = 0.0001
 _POLL = 0.02
 _HIDDEN = re.compile(r"^\..*\.fluidio-(new-\w+|commit|lock)$")
 _LEFT = re.compile("(?<=fluidio-new-)[0-9a-f]{32}$")
@@ -65,6 +65,8 @@ class _Batch:
         self.names.append(name)
         with _opened(self.hidden(name)) as file:
             yield file
+            file.flush()
+            _start_writing(file.fileno())
 
 
 def _opened(path: str) -> BinaryIO:
@@ -101,7 +103,7 @@ def write_whole(path: str) -> Iterator[BinaryIO]:
 def _alone(path: str) -> Iterator[BinaryIO]:
     with _parts().writing_whole(path, sync=_sync) as file:
         yield file
-    _parts().sync_folder(os.path.dirname(path))
+    _sync_folder(os.path.dirname(path))
 
 
 @contextlib.contextmanager
@@ -159,7 +161,7 @@ def _commit(batch: _Batch, key: str) -> None:
     for name in dict.fromkeys(batch.names):
         os.replace(batch.hidden(name), os.path.join(batch.folder, name))
     for folder in folders:
-        _parts().sync_folder(folder)
+        _sync_folder(folder)
     _sweep(batch)
     _remove([_list_path(batch.folder, key)])
 
@@ -179,7 +181,7 @@ def _finish(folder: str, key: str) -> None:
         return
     generation, names = _parsed(found, path)
     _rename(folder, names, generation)
-    _parts().sync_folder(folder)
+    _sync_folder(folder)
     _remove([path])
 
 
@@ -256,6 +258,18 @@ def _sync_path(path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _start_writing(descriptor: int) -> None:
+    """Let the system begin to write a file to disk, so that syncing it later need not wait for all of it."""
+    if _syncs() and hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError):  # a file system that takes no advice
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _sync_folder(folder: str) -> None:
+    if _syncs():
+        _parts().sync_folder(folder)
 
 
 def _sync(descriptor: int) -> None:

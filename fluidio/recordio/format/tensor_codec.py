@@ -166,7 +166,8 @@ def decode_tensor(data: Bytes, offset: int = 0, end: int | None = None) -> tuple
     """Return (array, LoD, offset after it) of the LoDTensor at `offset`; the array is a copy."""
     head = parse_head(data, offset, end)
     try:
-        array = np.frombuffer(bytes(data[head.start : head.stop]), head.dtype).reshape(head.dims).copy()
+        count = (head.stop - head.start) // head.dtype.itemsize
+        array = np.frombuffer(data, head.dtype, count, head.start).reshape(head.dims).copy()
     except ValueError as error:  # a zero among dims too large for NumPy
         raise CodecError(f"tensor of shape {head.dims} at +{offset}: {error}") from error
     return array, head.lod, head.stop
