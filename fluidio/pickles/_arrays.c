@@ -39,8 +39,9 @@ typedef struct {
     size_t depth, stack_room, memo_count, memo_room;
     Making *makings;
     size_t making_count, making_room;
-    PyObject *dtypes, *ndarray; /* {(code, order): (dtype, size of an item)} and the type */
-    int64_t budget;             /* of bytes that may be copied */
+    PyObject *dtypes, *ndarray; /* {(code, order): (dtype, size of an item, whether it is native)} and the type */
+    PyObject *zero, *c, *fortran, *copy, *keep; /* 0, "C", "F", "copy", "K" */
+    int64_t budget;                             /* of bytes that may be copied */
 } Machine;
 
 static void *grown(void *items, size_t *room, size_t count, size_t size) {
@@ -189,6 +190,11 @@ static PyObject *complete_dtype(const Machine *m, const Value *value) {
     return value->kind == DTYPE ? m->makings[value->number].real : NULL;
 }
 
+static PyObject *ndarray_of(const Machine *m, PyObject *shape, PyObject *entry, PyObject *raw, PyObject *order) {
+    return PyObject_CallFunctionObjArgs(m->ndarray, shape, PyTuple_GetItem(entry, 0), raw, m->zero, Py_None, order,
+                                        NULL);
+}
+
 static PyObject *from_buffer(Machine *m, const Value *given) {
     Value *args = arguments_of(m, given, 4, 5);
     PyObject *entry = args == NULL ? NULL : complete_dtype(m, &args[1]);
@@ -202,7 +208,7 @@ static PyObject *from_buffer(Machine *m, const Value *given) {
     Py_UCS4 letter = PyUnicode_ReadChar(order, 0);
     if ((letter != 'C' && letter != 'F') || !is_sound(m, shape, entry, raw))
         return NULL;
-    return PyObject_CallFunction(m->ndarray, "OOOiOO", shape, PyTuple_GetItem(entry, 0), raw, 0, Py_None, order);
+    return ndarray_of(m, shape, entry, raw, order);
 }
 
 static PyObject *from_state(Machine *m, const Value *given) {
@@ -216,7 +222,14 @@ static PyObject *from_state(Machine *m, const Value *given) {
     PyObject *shape = args[1].object, *fortran = args[3].object, *raw = args[4].object;
     if ((fortran != Py_True && fortran != Py_False) || !is_sound(m, shape, entry, raw))
         return NULL;
-    PyObject *array = PyObject_CallFunction(m->ndarray, "is", 0, "i1");
+    if (PyTuple_GetItem(entry, 2) == Py_True) {
+        PyObject *order = fortran == Py_True ? m->fortran : m->c;
+        PyObject *view = ndarray_of(m, shape, entry, raw, order);
+        PyObject *copied = view == NULL ? NULL : PyObject_CallMethodObjArgs(view, m->copy, m->keep, NULL);
+        Py_XDECREF(view);
+        return copied;
+    }
+    PyObject *array = PyObject_CallFunction(m->ndarray, "is", 0, "i1"); /* whose state NumPy makes native */
     if (array == NULL)
         return NULL;
     PyObject *done = PyObject_CallMethod(array, "__setstate__", "((iOOOO))", 1, shape, PyTuple_GetItem(entry, 0), fortran,
@@ -302,11 +315,12 @@ static void clear_values(Value *values, size_t count) {
         Py_XDECREF(values[i].object);
 }
 
-/* read(data, dtypes, ndarray) -> (value,), or None to give up */
+/* read(data, dtypes, ndarray, (0, "C", "F", "copy", "K")) -> (value,), or None to give up */
 static PyObject *read_plain(PyObject *module, PyObject *args) {
     Py_buffer data;
     Machine m = {0};
-    if (!PyArg_ParseTuple(args, "y*O!O", &data, &PyDict_Type, &m.dtypes, &m.ndarray))
+    if (!PyArg_ParseTuple(args, "y*O!O(OOOOO)", &data, &PyDict_Type, &m.dtypes, &m.ndarray, &m.zero, &m.c, &m.fortran,
+                          &m.copy, &m.keep))
         return NULL;
     m.at = data.buf;
     m.end = m.at + data.len;

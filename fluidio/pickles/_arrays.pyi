@@ -4,4 +4,6 @@ from typing import Any
 
 from typing_extensions import Buffer
 
-def read(data: Buffer, dtypes: dict[tuple[str, str], tuple[Any, int]], ndarray: type, /) -> tuple[Any] | None: ...
+def read(
+    data: Buffer, dtypes: dict[tuple[str, str], tuple[Any, int, bool]], ndarray: type, constants: tuple[Any, ...], /
+) -> tuple[Any] | None: ...

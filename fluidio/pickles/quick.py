@@ -19,13 +19,15 @@ __all__ = ["compiled", "read"]
 
 _CODES = ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 _DTYPES = {
-    (code, order): (np.dtype(order + code), np.dtype(code).itemsize)
+    (code, order): (np.dtype(order + code), np.dtype(code).itemsize, np.dtype(order + code).isnative)
     for code in _CODES
     for order in ("|" if code.endswith("1") else "<>")
 }
 """What picklers write: the code of a dtype and its byte order."""
 
+_CONSTANTS = (0, "C", "F", "copy", "K")
+
 
 def read(data: bytes) -> tuple[Any] | None:
     """Return the value of a pickle that was scanned, in a tuple; None if it is an unusual one."""
-    return None if compiled is None else compiled.read(data, _DTYPES, np.ndarray)
+    return None if compiled is None else compiled.read(data, _DTYPES, np.ndarray, _CONSTANTS)

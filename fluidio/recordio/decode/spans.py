@@ -165,12 +165,27 @@ def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) 
     """
     if len(parts) > 1:
         check_same_layout([part.span for part in parts])
+    elif allocate is None and not any([type(source) is not Strided for source in parts[0].span.sources]):
+        return _gather_one(parts[0], pool)
     columns = []
     outs = [None] * len(parts[0].span.sources) if allocate is None else _room(parts, allocate)
     for slot, out in enumerate(outs):
         found: list[_Cut] = [(part.span.sources[slot], part.start, part.stop) for part in parts]
         columns.append(_column(found, pool, out))
     return RecordBlock(columns, sum([part.stop - part.start for part in parts]))
+
+
+def _gather_one(part: Part, pool: Pool) -> RecordBlock:
+    """Return the records of a part of one chunk whose tensors all have one shape: the usual batch."""
+    start, count = part.start, part.stop - part.start
+    columns = []
+    for payload, stride, head in part.span.sources:
+        dims, size = head.dims, head.stop - head.start
+        data = pool.array((count * dims[0], *dims[1:]), head.dtype)
+        if size:
+            copy(payload, head.start + start * stride, stride, size, data, 0, count)
+        columns.append(Column(data, None, tuple([repeat(level, count) for level in head.lod]), num_records=count))
+    return RecordBlock(columns, count)
 
 
 _Cut = tuple[Any, int, int]
