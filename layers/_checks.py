@@ -142,7 +142,7 @@ def _as_number(value: object) -> object:
     """Return the number in a one-element array, which NumPy accepted as a number until 2.4; anything else unchanged."""
     if type(value) is not np.ndarray or value.size != 1:
         return value
-    # A NumPy number, not a Python float, as the array is none either: attributes convert it as Fluid 1.8 does.
+    # Keep it a NumPy number: Fluid 1.8 converts one to an attribute in another way than a Python float.
     return np.longdouble(value.item()) if value.dtype.kind == "f" and era().checks_layer_arguments else value.item()
 
 

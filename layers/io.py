@@ -107,7 +107,7 @@ def open_recordio_file(
 
     Args:
         filename: the file; opened when the startup program runs.
-        shapes, lod_levels, dtypes: one entry for each tensor of a record. Fluid: the data in the file win.
+        shapes, lod_levels, dtypes: one entry for each tensor of a record. As in Fluid, what the file holds wins.
         pass_num: how many times the file is read in one epoch.
         for_parallel: makes no difference: every reader here may be read by several threads.
 

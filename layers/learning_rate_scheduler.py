@@ -52,7 +52,7 @@ def _assign(x: Variable, out: Variable) -> None:
 
 
 def noam_decay(d_model: float | Variable, warmup_steps: float | Variable, learning_rate: float = 1.0) -> Variable:
-    """lr d_model^-0.5 min(t^-0.5, t warmup_steps^-1.5), t from 1."""
+    """learning_rate * d_model^-0.5 * min(t^-0.5, t * warmup_steps^-1.5), t counting from 1."""
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter(1)
         falling = step**-0.5
@@ -67,21 +67,21 @@ def _periods(decay_steps: object, staircase: bool) -> Variable:
 
 
 def exponential_decay(learning_rate: object, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
-    """lr decay_rate^(t / decay_steps); with `staircase` the exponent is rounded down."""
+    """learning_rate * decay_rate^(t / decay_steps); with `staircase` the exponent is rounded down."""
     with default_main_program()._lr_schedule_guard():
         rate: Variable = learning_rate * (decay_rate ** _periods(decay_steps, staircase))
         return rate
 
 
 def natural_exp_decay(learning_rate: object, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
-    """lr exp(-decay_rate t / decay_steps)."""
+    """learning_rate * exp(-decay_rate * t / decay_steps)."""
     with default_main_program()._lr_schedule_guard():
         rate: Variable = learning_rate * _apply("exp", -1 * decay_rate * _periods(decay_steps, staircase))
         return rate
 
 
 def inverse_time_decay(learning_rate: object, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
-    """lr / (1 + decay_rate t / decay_steps)."""
+    """learning_rate / (1 + decay_rate * t / decay_steps)."""
     with default_main_program()._lr_schedule_guard():
         rate: Variable = learning_rate / (1 + decay_rate * _periods(decay_steps, staircase))
         return rate
@@ -94,7 +94,7 @@ def polynomial_decay(
     power: float = 1.0,
     cycle: bool = False,
 ) -> Variable:
-    """From lr down to end_learning_rate as (1 - t / decay_steps)^power; `cycle` restarts with longer periods."""
+    """Fall to end_learning_rate as (1 - t / decay_steps)^power does; `cycle` restarts with longer periods."""
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter()
         if cycle:
@@ -133,7 +133,7 @@ def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Varia
 
 
 def cosine_decay(learning_rate: float | Variable, step_each_epoch: int, epochs: int) -> Variable:
-    """lr 0.5 (cos(epoch pi / epochs) + 1), constant within an epoch."""
+    """learning_rate * 0.5 * (cos(epoch * pi / epochs) + 1), constant within an epoch."""
     with default_main_program()._lr_schedule_guard():
         epoch = _apply("floor", _decay_step_counter() / step_each_epoch)
         rate: Variable = learning_rate * 0.5 * (_apply("cos", epoch * math.pi / epochs) + 1)
@@ -141,7 +141,7 @@ def cosine_decay(learning_rate: float | Variable, step_each_epoch: int, epochs: 
 
 
 def linear_lr_warmup(learning_rate: float | Variable, warmup_steps: int, start_lr: float, end_lr: float) -> Variable:
-    """From start_lr to end_lr in warmup_steps steps, then `learning_rate`, a number or another schedule."""
+    """Go from start_lr to end_lr in warmup_steps steps, then follow `learning_rate`, a number or another schedule."""
     dtype = learning_rate.dtype if isinstance(learning_rate, Variable) else VarType.FP32
     with default_main_program()._lr_schedule_guard():
         rate = create_global_var([1], 0.0, dtype, persistable=True, name="learning_rate_warmup")

@@ -23,7 +23,7 @@ def search_id(sample: Sample) -> int:
 
 
 def page_views(samples: Sequence[Sample], by_search: bool) -> list[list[Sample]]:
-    """Return the samples in falling order of their searches, one list for each search or, otherwise, each sample."""
+    """Return lists of samples, the highest search id first: one list for each search or, unmerged, for each sample."""
     ordered = sorted(samples, key=search_id, reverse=True)
     if not by_search:
         return [[sample] for sample in ordered]

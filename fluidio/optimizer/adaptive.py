@@ -15,7 +15,7 @@ __all__ = ["AdadeltaOptimizer", "AdagradOptimizer", "DecayedAdagradOptimizer", "
 
 
 class AdagradOptimizer(Optimizer):
-    """m += g g; p -= lr g / (sqrt(m) + epsilon)."""
+    """m += g * g; p -= lr * g / (sqrt(m) + epsilon)."""
 
     type = "adagrad"
     _moment_acc_str = "moment"
@@ -49,7 +49,7 @@ class AdagradOptimizer(Optimizer):
 
 
 class DecayedAdagradOptimizer(Optimizer):
-    """Adagrad with decay: m = decay m + (1 - decay) g g."""
+    """Adagrad with decay: m = decay * m + (1 - decay) * g * g."""
 
     type = "decayed_adagrad"
     _moment_acc_str = "moment"
@@ -180,7 +180,7 @@ class FtrlOptimizer(Optimizer):
     """Follow the regularised leader, with L1 and L2.
 
     Args:
-        own_l2: use `l2`.
+        own_l2: let `l2` take effect.
 
     Fluid: the op gets l1 for both. The same happens here, with a warning if they differ.
     """

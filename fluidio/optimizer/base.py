@@ -47,7 +47,7 @@ class Optimizer:
         regularization: decay for parameters without one of their own.
         grad_clip: clipping for all parameters (Fluid 1.8).
         parameter_list: what `minimize` updates by default.
-        LARS_weight_decay: scale each rate by |p| / (|g| + decay |p|) (Fluid 0.12 to 0.14).
+        LARS_weight_decay: scale each rate by |p| / (|g| + decay * |p|) (Fluid 0.12 to 0.14).
 
     Fluid: until 1.6 `regularization, name` stood where 1.8 has `parameter_list, regularization`; both are understood.
     """

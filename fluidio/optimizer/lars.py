@@ -14,7 +14,7 @@ __all__ = ["append_LARS"]
 def append_LARS(
     params_grads: Sequence[tuple[Any, Any]], learning_rate: Variable, weight_decay: float
 ) -> list[Variable]:
-    """Give each parameter its own rate: lr |p| / (|g| + weight_decay |p|); return these rates."""
+    """Give each parameter its own rate, lr * |p| / (|g| + weight_decay * |p|), and return these rates."""
     rates = []
     for param, grad in params_grads:
         if grad is None:

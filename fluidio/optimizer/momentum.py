@@ -15,7 +15,7 @@ __all__ = ["DGCMomentumOptimizer", "DpsgdOptimizer", "LarsMomentumOptimizer", "M
 
 
 class SGDOptimizer(Optimizer):
-    """p -= lr g."""
+    """p -= lr * g."""
 
     type = "sgd"
 
@@ -61,7 +61,7 @@ class DpsgdOptimizer(Optimizer):
 
 
 class MomentumOptimizer(Optimizer):
-    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov.
+    """v = mu * v + g; p -= lr * v, or lr * (g + mu * v) with Nesterov.
 
     Args:
         all_rows: use every row of a sparse gradient. Fluid: some rows that do not come sorted have no effect.

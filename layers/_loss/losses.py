@@ -168,7 +168,7 @@ def huber_loss(input: Variable, label: Variable, delta: float) -> Variable:
 
 
 def log_loss(input: Variable, label: Variable, epsilon: float = 1e-4, name: str | None = None) -> Variable:
-    """-label log(p + epsilon) - (1 - label) log(1 - p + epsilon)."""
+    """-label * log(p + epsilon) - (1 - label) * log(1 - p + epsilon)."""
     helper = LayerHelper("log_loss", name=name)
     loss = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(
@@ -194,7 +194,7 @@ def kldiv_loss(x: Variable, target: Variable, reduction: str = "mean", name: str
 
 
 def rank_loss(label: Variable, left: Variable, right: Variable, name: str | None = None) -> Variable:
-    """log(1 + exp(left - right)) - label (left - right)."""
+    """log(1 + exp(left - right)) - label * (left - right)."""
     helper = LayerHelper("rank_loss", name=name)
     out = helper.create_variable_for_type_inference("float32")
     inputs = {"Label": [label], "Left": [left], "Right": [right]}
@@ -205,7 +205,7 @@ def rank_loss(label: Variable, left: Variable, right: Variable, name: str | None
 def margin_rank_loss(
     label: Variable, left: Variable, right: Variable, margin: float = 0.1, name: str | None = None
 ) -> Variable:
-    """max(0, margin - label (left - right))."""
+    """max(0, margin - label * (left - right))."""
     helper = LayerHelper("margin_rank_loss", name=name)
     for word, value in (("label", label), ("left", left), ("right", right)):
         check_variable("margin_rank_loss", word, value)
@@ -235,7 +235,7 @@ def label_smooth(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Variable:
-    """(1 - epsilon) label + epsilon times the prior (uniform by default).
+    """(1 - epsilon) * label + epsilon * prior_dist (uniform by default).
 
     As in Fluid, the label is marked as a constant and gets no gradient.
     """

@@ -48,17 +48,17 @@ def relu6(x: Variable, threshold: float = 6.0, name: str | None = None) -> Varia
 
 
 def leaky_relu(x: Variable, alpha: float = 0.02, name: str | None = None) -> Variable:
-    """x where positive, alpha x elsewhere."""
+    """x where positive, alpha * x elsewhere."""
     return _layer("leaky_relu", x, name, alpha=alpha)
 
 
 def elu(x: Variable, alpha: float = 1.0, name: str | None = None) -> Variable:
-    """x where positive, alpha (exp(x) - 1) elsewhere."""
+    """x where positive, alpha * (exp(x) - 1) elsewhere."""
     return _layer("elu", x, name, alpha=alpha)
 
 
 def selu(x: Variable, scale: float | None = None, alpha: float | None = None, name: str | None = None) -> Variable:
-    """scale times x where positive, scale alpha (exp(x) - 1) elsewhere."""
+    """scale * x where positive, scale * alpha * (exp(x) - 1) elsewhere."""
     return _layer("selu", x, name, scale=scale, alpha=alpha)
 
 
@@ -73,20 +73,20 @@ def soft_relu(x: Variable, threshold: float = 40.0, name: str | None = None) -> 
 
 
 def stanh(x: Variable, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Variable:
-    """scale_b tanh(scale_a x)."""
+    """scale_b * tanh(scale_a * x)."""
     return _layer("stanh", x, name, scale_a=scale_a, scale_b=scale_b)
 
 
 def hard_sigmoid(x: Variable, slope: float = 0.2, offset: float = 0.5, name: str | None = None) -> Variable:
-    """slope x + offset, clipped to [0, 1]."""
+    """slope * x + offset, clipped to [0, 1]."""
     return _layer("hard_sigmoid", x, name, slope=slope, offset=offset)
 
 
 def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: bool = False) -> Variable:
-    """x sigmoid(beta x).
+    """x * sigmoid(beta * x).
 
     Args:
-        own_beta: use `beta`.
+        own_beta: let `beta` take effect.
 
     Fluid: beta is stored under a name that the op does not read, so it is 1. The same happens here, with a warning.
     """
@@ -100,12 +100,12 @@ def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: 
 def hard_swish(
     x: Variable, threshold: float = 6.0, scale: float = 6.0, offset: float = 3.0, name: str | None = None
 ) -> Variable:
-    """x min(max(x + offset, 0), threshold) / scale."""
+    """x * min(max(x + offset, 0), threshold) / scale."""
     return _layer("hard_swish", x, name, threshold=threshold, scale=scale, offset=offset)
 
 
 def mish(x: Variable, threshold: float = 20, name: str | None = None) -> Variable:
-    """x tanh(log(1 + exp(x)))."""
+    """x * tanh(log(1 + exp(x)))."""
     return _layer("mish", x, name, threshold=threshold)
 
 
@@ -189,7 +189,7 @@ def log_softmax(
 
 
 def prelu(x: Variable, mode: str, param_attr: AttrLike = None, name: str | None = None) -> Variable:
-    """x where positive, alpha x elsewhere, with a learned alpha for "all", for each "channel" or each "element"."""
+    """x where positive, alpha * x elsewhere, with a learned alpha for "all", for each "channel" or each "element"."""
     if mode not in ("all", "channel", "element"):
         raise ValueError(f"prelu: mode must be 'all', 'channel' or 'element', got {mode!r}")
     helper = LayerHelper("prelu", param_attr=param_attr, name=name)

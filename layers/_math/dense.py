@@ -80,7 +80,7 @@ def matmul(
     alpha: float = 1.0,
     name: str | None = None,
 ) -> Variable:
-    """alpha x y on the last two dims; a vector is a row on the left and a column on the right."""
+    """alpha * (x @ y) on the last two dims; a vector is a row on the left and a column on the right."""
     helper = LayerHelper("matmul", name=name)
     out = helper.create_variable_for_type_inference(check_variable("matmul", "x", x).dtype)
     helper.append_op(
@@ -93,7 +93,7 @@ def matmul(
 
 
 def bmm(x: Variable, y: Variable, name: str | None = None) -> Variable:
-    """x y for each matrix of a batch."""
+    """x @ y for each pair of matrices in a batch."""
     helper = LayerHelper("bmm", name=name)
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type="bmm", inputs={"X": [x], "Y": y}, outputs={"Out": [out]})
@@ -109,7 +109,7 @@ def bilinear_tensor_product(
     param_attr: AttrLike = None,
     bias_attr: AttrLike = None,
 ) -> Variable:
-    """act(x W_i y' + b) with one matrix W_i for each i below size."""
+    """act(x @ W_i @ y' + b) with one matrix W_i for each i below size."""
     helper = LayerHelper("bilinear_tensor_product", act=act, name=name, param_attr=param_attr, bias_attr=bias_attr)
     weight = helper.create_parameter(helper.param_attr, [size, x.shape[1], y.shape[1]], x.dtype)
     out = helper.create_variable_for_type_inference(x.dtype)
@@ -129,7 +129,7 @@ def scale(
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
-    """scale x + bias, or scale (x + bias); scale may be a Variable."""
+    """scale * x + bias or, with bias_after_scale=False, scale * (x + bias); scale may be a Variable."""
     helper = LayerHelper("scale", act=act, name=name)
     inputs: dict[str, Any] = {"X": [check_variable("scale", "x", x)]}
     attrs: dict[str, Any] = {"bias": float(bias), "bias_after_scale": bias_after_scale}

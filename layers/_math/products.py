@@ -34,7 +34,7 @@ def _pair(op_type: str, x: Variable, y: Variable, out: Variable, helper: LayerHe
 def addmm(
     input: Variable, x: Variable, y: Variable, alpha: float = 1.0, beta: float = 1.0, name: str | None = None
 ) -> Variable:
-    """beta input + alpha x y."""
+    """beta * input + alpha * (x @ y)."""
     helper = LayerHelper("addmm", name=name)
     out = helper.create_variable_for_type_inference(check_variable("addmm", "x", x).dtype)
     inputs = {"Input": input, "X": [x], "Y": [check_variable("addmm", "y", y)]}
@@ -51,7 +51,7 @@ def addcmul(
     out: Variable | None = None,
     name: str | None = None,
 ) -> Variable:
-    """input + value tensor1 tensor2."""
+    """input + value * tensor1 * tensor2."""
     found = elementwise_add(input, elementwise_mul(tensor1, tensor2) * value)
     return found if out is None else assign(found, out)
 
@@ -120,7 +120,7 @@ def dist(x: Variable, y: Variable, p: float = 2) -> Variable:
 
 
 def dot(x: Variable, y: Variable, name: str | None = None) -> Variable:
-    """The sum of x y along the last dim, which is kept with size 1."""
+    """The sum of x * y along the last dim, which is kept with size 1."""
     helper = LayerHelper("dot", name=name)
     dtype = check_variable("dot", "x", x).dtype
     if name is None:

@@ -42,7 +42,7 @@ def batch_norm(
     """Normalise each channel by the batch's mean and variance; moving averages are kept for testing.
 
     Args:
-        momentum: moving = momentum moving + (1 - momentum) batch.
+        momentum: moving = momentum * moving + (1 - momentum) * batch.
         use_global_stats: use the moving statistics in training too.
         in_place: write into the input variable.
     """

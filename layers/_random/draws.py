@@ -67,7 +67,7 @@ def dropout(
 
 
 def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
-    """A random piece of each instance; `shape` gives its last dims. The seed advances with every run.
+    """Cut a random piece out of each instance; `shape` gives its last dims. The seed advances with every run.
 
     As in Fluid, a seed is drawn when the layer is built unless one is given.
     """

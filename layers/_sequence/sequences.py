@@ -230,7 +230,7 @@ def sequence_scatter(input: Variable, index: Variable, updates: Variable, name: 
 def sequence_mask(x: Variable, maxlen: object = None, dtype: DTypeLike = "int64", name: str | None = None) -> Variable:
     """Turn lengths into rows of ones and zeros, `maxlen` wide (default: the largest length)."""
     _check("sequence_mask", x=x)
-    kind = VarType.BOOL if dtype is None else to_vartype(dtype)  # Fluid: what no dtype is there
+    kind = VarType.BOOL if dtype is None else to_vartype(dtype)  # Fluid: without a dtype the mask is bool
     inputs: dict[str, Any] = {"X": [x]}
     attrs: dict[str, Any] = {"out_dtype": kind}
     if isinstance(maxlen, Variable):

@@ -218,7 +218,7 @@ def affine_channel(
     name: str | None = None,
     act: str | None = None,
 ) -> Variable:
-    """scale x + bias by channel."""
+    """scale * x + bias, with a scale and a bias for each channel."""
     helper = LayerHelper("affine_channel", act=act, name=name)
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(
@@ -257,7 +257,7 @@ def grid_sampler(x: Variable, grid: Variable, name: str | None = None) -> Variab
 
 
 def add_position_encoding(input: Variable, alpha: float, beta: float, name: str | None = None) -> Variable:
-    """alpha input plus beta times sines and cosines of the position in the sequence."""
+    """alpha * input + beta * sines and cosines of the position in the sequence."""
     helper = LayerHelper("add_position_encoding", name=name)
     return apply(helper, "add_position_encoding", input, {"alpha": alpha, "beta": beta})
 

@@ -90,7 +90,7 @@ def rpn_target_assign(
 ) -> tuple[Variable, Variable, Variable, Variable, Variable]:
     """The predictions of sampled anchors and their targets: (scores, boxes, labels, targets, inside weights).
 
-    `anchor_var` has no effect, in Fluid neither.
+    `anchor_var` has no effect, as in Fluid.
     """
     check_variable("rpn_target_assign", "anchor_var", anchor_var)
     helper = LayerHelper("rpn_target_assign")
@@ -138,7 +138,7 @@ def retinanet_target_assign(
 ) -> tuple[Variable, Variable, Variable, Variable, Variable, Variable]:
     """The predictions of anchors, their targets, and one plus the number of anchors that are not background.
 
-    `anchor_var` has no effect, in Fluid neither.
+    `anchor_var` has no effect, as in Fluid.
     """
     check_variable("retinanet_target_assign", "anchor_var", anchor_var)
     helper = LayerHelper("retinanet_target_assign")

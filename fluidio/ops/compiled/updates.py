@@ -39,7 +39,7 @@ def fits(rate: Any, *arrays: Any) -> bool:
 
 
 def momentum(param: Array, grad: Array, velocity: Array, mu: float, rate: Array, nesterov: bool) -> None:
-    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+    """v = mu * v + g; p -= lr * v, or lr * (g + mu * v) with Nesterov."""
     numbers = mu, float(rate.reshape(-1)[0])
     if param.size < 2 * _WORTH_A_THREAD:
         compiled.momentum(param, grad, velocity, numbers, nesterov, 0, param.size)
@@ -54,7 +54,7 @@ def momentum(param: Array, grad: Array, velocity: Array, mu: float, rate: Array,
 def adam(
     param: Array, grad: Array, m1: Array, m2: Array, betas: tuple[float, float], epsilon: float, rate: Any
 ) -> None:
-    """m1 = b1 m1 + (1 - b1) g; m2 = b2 m2 + (1 - b2) g g; p -= lr m1 / (sqrt(m2) + epsilon)."""
+    """m1 = b1 * m1 + (1 - b1) * g; m2 = b2 * m2 + (1 - b2) * g * g; p -= lr * m1 / (sqrt(m2) + epsilon)."""
     numbers = betas[0], 1 - betas[0], betas[1], 1 - betas[1], epsilon, float(rate.reshape(-1)[0])
     if param.size < 2 * _WORTH_A_THREAD:
         compiled.adam(param, grad, m1, m2, numbers, 0, param.size)

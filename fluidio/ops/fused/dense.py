@@ -46,7 +46,7 @@ def _infer_fc(c: InferContext) -> None:
 
 @op("fc", "Input W Bias?", "Out", _FC, infer=_infer_fc, grad=False)
 def fc(k: Call, x: Any, w: Any, bias: Any) -> Any:
-    """Out = the activation of Input W + Bias."""
+    """Out = the activation of Input @ W + Bias."""
     dims = k.attrs["in_num_col_dims"]
     weight = w[:-4, :-4] if k.attrs["padding_weights"] else w
     out = product(x.reshape(math.prod(x.shape[:dims]), -1), weight)
@@ -85,7 +85,7 @@ def _infer_mat_sub(c: InferContext) -> None:
     lod="none",
 )
 def fusion_squared_mat_sub(k: Call, x: Array, y: Array) -> tuple[Array, ...]:
-    """Out = scalar ((X Y)^2 - X^2 Y^2)."""
+    """Out = scalar * ((X @ Y)^2 - X^2 @ Y^2)."""
     xx, yy, xy = x * x, y * y, product(x, y)
     squared = xy * xy
     return xx, yy, squared, (squared - xx @ yy) * x.dtype.type(k.attrs["scalar"])

@@ -30,7 +30,7 @@ def _cut(k: Call, x: Array, dtype: str) -> Array:
     grad=False,
 )
 def quantize(k: Call, x: Array) -> Array:
-    """Output = Input Scale as int8, or as uint8 if no input is negative."""
+    """Output = Input * Scale as int8, or as uint8 if no input is negative."""
     return _cut(k, x * x.dtype.type(k.attrs["Scale"]), "int8" if k.attrs["is_negative_input"] else "uint8")
 
 

@@ -146,7 +146,7 @@ def moving_average_abs_max_scale(k: Call, x: Array, accum: Array | None, state: 
 
 @op("fake_dequantize_max_abs", "X Scale", "Out", {"max_range": 127.0}, infer=_infer, grad=False)
 def fake_dequantize_max_abs(k: Call, x: Array, scale: Array) -> Array:
-    """Out = X Scale / max_range."""
+    """Out = X * Scale / max_range."""
     return x * scale.reshape(-1)[0] / x.dtype.type(k.attrs["max_range"])
 
 
@@ -170,7 +170,7 @@ def fake_channel_wise_dequantize_max_abs(k: Call, x: Array, scales: list[Array])
 
 @op("dequantize_abs_max", "X Scale", "Out", {"max_range": 127.0}, infer=_infer, grad=False)
 def dequantize_abs_max(k: Call, x: Array, scale: Array) -> Array:
-    """Out = X Scale / max_range, X being int8."""
+    """Out = X * Scale / max_range, where X is int8."""
     factor = scale.reshape(-1)[0]
     return factor * x.astype(scale.dtype) / scale.dtype.type(k.attrs["max_range"])
 

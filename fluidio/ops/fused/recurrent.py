@@ -98,7 +98,7 @@ _HELD = "XX? BatchedInput? BatchedHidden? BatchedCell? ReorderedH0? ReorderedC0?
     lod="kernel",
 )
 def fusion_lstm(k: Call, x: Any, weight_x: Any, weight: Any, bias: Any, h0: Any, c0: Any) -> Any:
-    """Hidden, Cell = an LSTM over X WeightX + Bias."""
+    """Hidden, Cell = an LSTM over X @ WeightX + Bias."""
     gates = product(x, weight_x) + bias.reshape(-1)[: weight.shape[1]]
     return (*_lstm(k, "X", gates, weight, bias, h0, c0), gates, *(None,) * 6)
 
@@ -140,7 +140,7 @@ def _infer_gru(c: InferContext) -> None:
 def fusion_gru(
     k: Call, x: Array, h0: Array | None, weight_x: Array, weight: Array, bias: Array | None
 ) -> tuple[Array | None, ...]:
-    """Hidden = a GRU over X WeightX + Bias."""
+    """Hidden = a GRU over X @ WeightX + Bias."""
     xp, a, size = k.xp, k.attrs, weight.shape[0]
     gates = product(x, weight_x)
     if bias is not None:

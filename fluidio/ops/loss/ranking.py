@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 @op("rank_loss", "Label Left Right", "Out", infer=same_as("Label"), grad=True)
 def rank_loss(k: Call, label: Array, left: Array, right: Array) -> Array:
-    """Out = log(1 + exp(d)) - label d with d = left - right, pair by pair; [n] and [n, 1] may be mixed."""
+    """Out = log(1 + exp(d)) - label * d with d = left - right, pair by pair; [n] and [n, 1] may be mixed."""
     d = left.reshape(label.shape) - right.reshape(label.shape)
     return softplus(k.xp, d) - label * d
 
@@ -41,7 +41,7 @@ def rank_loss_grad(k: Call, label: Array, left: Array, right: Array, dout: Array
     grad=True,
 )
 def margin_rank_loss(k: Call, label: Array, x1: Array, x2: Array) -> tuple[Array, Array]:
-    """Out = max(0, margin - label (x1 - x2))."""
+    """Out = max(0, margin - label * (x1 - x2))."""
     out = k.xp.maximum(k.attrs["margin"] - label * (x1 - x2), 0)
     return (out > 0).astype(x1.dtype), out
 
@@ -54,7 +54,7 @@ def margin_rank_loss_grad(k: Call, label: Array, active: Array, dout: Array) -> 
 
 @op("hinge_loss", "Logits Labels", "Loss", infer=same_as("Logits", "Loss"), grad=True)
 def hinge_loss(k: Call, x: Array, label: Array) -> Array:
-    """Loss = max(0, 1 - (2 label - 1) x)."""
+    """Loss = max(0, 1 - (2 * label - 1) * x)."""
     return k.xp.maximum(1 - (2 * label - 1) * x, 0)
 
 

@@ -84,7 +84,7 @@ def _infer_huber(c: InferContext) -> None:
 
 @op("modified_huber_loss", "X Y", "IntermediateVal Out", infer=_infer_huber, grad=True)
 def modified_huber_loss(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
-    """Out = max(0, 1 - m)^2, or -4 m below -1, of the margin m = X (2 Y - 1)."""
+    """Out = max(0, 1 - m)^2, or -4 * m below -1, of the margin m = X * (2 * Y - 1)."""
     xp = k.xp
     margin = x * (2 * y - 1)
     return margin, xp.where(margin < -1, -4 * margin, xp.where(margin < 1, (1 - margin) ** 2, 0)).astype(x.dtype)

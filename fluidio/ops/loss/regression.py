@@ -32,7 +32,7 @@ def _infer_smooth_l1(c: InferContext) -> None:
 
 @op("smooth_l1_loss", "X Y InsideWeight? OutsideWeight?", "Diff Out", {"sigma": 1.0}, infer=_infer_smooth_l1, grad=True)
 def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: Array | None) -> tuple[Array, Array]:
-    """Out = the sum over each row of 0.5 (sigma d)^2 where |d| < 1/sigma^2, and |d| - 0.5/sigma^2 elsewhere."""
+    """Out = the sum over each row of 0.5 * (sigma * d)^2 where |d| < 1/sigma^2, and |d| - 0.5/sigma^2 elsewhere."""
     squared = k.attrs["sigma"] ** 2
     diff = x - y if inside is None else (x - y) * inside
     size = k.xp.abs(diff)
@@ -66,7 +66,7 @@ def _infer_huber(c: InferContext) -> None:
 
 @op("huber_loss", "X Y", "Residual Out", {"delta": 0.0}, infer=_infer_huber, grad=True)
 def huber_loss(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
-    """Out = 0.5 r^2 where |r| <= delta, delta (|r| - 0.5 delta) elsewhere, with r = Y - X."""
+    """Out = 0.5 * r^2 where |r| <= delta, delta * (|r| - 0.5 * delta) elsewhere, with r = Y - X."""
     delta = k.attrs["delta"]
     residual = y - x
     size = k.xp.abs(residual)
@@ -82,7 +82,7 @@ def huber_loss_grad(k: Call, residual: Array, dout: Array) -> KernelResult:
 
 @op("log_loss", "Predicted Labels", "Loss", {"epsilon": 1e-4}, infer=same_as("Predicted", "Loss"), grad=True)
 def log_loss(k: Call, p: Array, label: Array) -> Array:
-    """Loss = -label log(p + epsilon) - (1 - label) log(1 - p + epsilon)."""
+    """Loss = -label * log(p + epsilon) - (1 - label) * log(1 - p + epsilon)."""
     e = k.attrs["epsilon"]
     return -label * k.xp.log(p + e) - (1 - label) * k.xp.log(1 - p + e)
 
@@ -105,7 +105,7 @@ def _infer_kldiv(c: InferContext) -> None:
 
 @op("kldiv_loss", "X Target", "Loss", {"reduction": "mean"}, infer=_infer_kldiv, grad=True, lod="none")
 def kldiv_loss(k: Call, x: Array, target: Array) -> Array:
-    """Loss = target (log target - X), zero where the target is not positive; X holds log probabilities."""
+    """Loss = target * (log target - X), zero where the target is not positive; X holds log probabilities."""
     positive = target > 0
     loss = k.xp.where(positive, target * (k.xp.log(k.xp.where(positive, target, 1)) - x), 0).astype(x.dtype, copy=False)
     kind = k.attrs["reduction"]
@@ -129,7 +129,7 @@ def kldiv_loss_grad(k: Call, x: Array, target: Array, dloss: Array) -> Array:
 
 @op("label_smooth", "X PriorDist?", "Out", {"epsilon": 0.0}, infer=same_as("X"), grad=True)
 def label_smooth(k: Call, x: Array, prior: Array | None) -> Array:
-    """Out = (1 - epsilon) X + epsilon times the prior (uniform by default)."""
+    """Out = (1 - epsilon) * X + epsilon * the prior (uniform by default)."""
     e = k.attrs["epsilon"]
     return _less_one(e) * x + (
         float(np.float32(e) / np.float32(x.shape[-1])) if prior is None else e * prior.reshape(-1)

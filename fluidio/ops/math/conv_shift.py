@@ -18,7 +18,7 @@ def _shifts(width: int) -> list[tuple[int, int]]:
 
 @op("conv_shift", "X Y", "Out", infer=same_as("X"), grad=True)
 def conv_shift(k: Call, x: Array, y: Array) -> Any:
-    """Out[i] = the sum over j of X[i + j - half the width of Y, wrapping around] Y[j]."""
+    """Out[i] = the sum over j of X[i + j - half the width of Y, wrapping around] * Y[j]."""
     return sum(k.xp.roll(x, -step, axis=1) * y[:, j : j + 1] for j, step in _shifts(y.shape[1]))
 
 

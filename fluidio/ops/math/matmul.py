@@ -41,7 +41,7 @@ def _flat(array: Array, dims: int) -> Array:
 @op("mul", "X Y", "Out", {"x_num_col_dims": 1, "y_num_col_dims": 1}, infer=_infer_mul, grad=True)
 @summed_in_single
 def mul(k: Call, x: Array, y: Array) -> Array:
-    """Out = X Y, both flattened to matrices at their num_col_dims."""
+    """Out = X @ Y, both flattened to matrices at their num_col_dims."""
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     try:
         if x.ndim == 2 and y.ndim == 2:
@@ -117,7 +117,7 @@ _MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_numbe
 @op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
 @summed_in_single
 def matmul(k: Call, x: Array, y: Array) -> Array:
-    """Out = alpha X Y on the last two dims, each operand transposed first if requested."""
+    """Out = alpha * (X @ Y) on the last two dims, each operand transposed first if requested."""
     a = _as_matrix(x, True, k.attrs["transpose_X"])
     b = _as_matrix(y, False, k.attrs["transpose_Y"])
     if k.attrs["head_number"] > 1:
@@ -167,7 +167,7 @@ def _gradients_by_heads(k: Call, x: Array, y: Array, dout: Array) -> tuple[Array
 
 
 def matmul_by(k: Call, x: Array, y: Array) -> Array:
-    """Return alpha X Y."""
+    """Return alpha * (X @ Y)."""
     result: Any = matmul(k, x, y)
     return result
 
@@ -212,7 +212,7 @@ def _infer_bmm(c: InferContext) -> None:
 
 @op("bmm", "X Y", "Out", infer=_infer_bmm, grad=True)
 def bmm(k: Call, x: Array, y: Array) -> Array:
-    """Out = X Y for each matrix of a batch."""
+    """Out = X @ Y for each pair of matrices in a batch."""
     return share_products(k, x, y)
 
 
@@ -235,7 +235,7 @@ def _infer_bilinear(c: InferContext) -> None:
 
 @op("bilinear_tensor_product", "X Y Weight Bias?", "Out", infer=_infer_bilinear, grad=True)
 def bilinear_tensor_product(k: Call, x: Array, y: Array, weight: Array, bias: Array | None) -> Array:
-    """Out[:, i] = X Weight[i] Y' row by row, plus Bias."""
+    """Out[:, i] = X @ Weight[i] @ Y' row by row, plus Bias."""
     size, m, n = weight.shape
     left = product(x, weight.transpose(1, 0, 2).reshape(m, size * n)).reshape(-1, size, n)
     out = k.xp.matmul(left, y[:, :, None])[:, :, 0]

@@ -22,7 +22,7 @@ def _slopes(k: Call, x: Array, alpha: Array) -> Array:
 
 @op("prelu", "X Alpha", "Out", {"mode": "all"}, infer=same_as("X"), grad=True)
 def prelu(k: Call, x: Array, alpha: Array) -> Array:
-    """Out = X where positive, alpha X elsewhere; one alpha, one for each channel or one for each element."""
+    """Out = X where positive, alpha * X elsewhere; one alpha, one for each channel or one for each element."""
     return k.xp.where(x > 0, x, x * _slopes(k, x, alpha))
 
 

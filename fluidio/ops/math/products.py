@@ -27,7 +27,7 @@ def _infer_addmm(c: InferContext) -> None:
 
 @op("addmm", "Input X Y", "Out", {"Alpha": 1.0, "Beta": 1.0}, infer=_infer_addmm, grad=True)
 def addmm(k: Call, start: Array, x: Array, y: Array) -> Array:
-    """Out = Beta Input + Alpha X Y."""
+    """Out = Beta * Input + Alpha * (X @ Y)."""
     return start * x.dtype.type(k.attrs["Beta"]) + product(x, y) * x.dtype.type(k.attrs["Alpha"])
 
 
@@ -51,7 +51,7 @@ def _infer_dot(c: InferContext) -> None:
 
 @op("dot", "X Y", "Out", infer=_infer_dot, grad=True)
 def dot(k: Call, x: Array, y: Array) -> Array:
-    """Out = the sum of X Y along the last dim, which is kept with size 1."""
+    """Out = the sum of X * Y along the last dim, which is kept with size 1."""
     return (x * y).sum(axis=-1, keepdims=True, dtype=x.dtype)
 
 

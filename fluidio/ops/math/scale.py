@@ -38,7 +38,7 @@ def _scale_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     grad=_scale_grad,
 )
 def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
-    """Out = scale X + bias, or scale (X + bias)."""
+    """Out = scale * X + bias, or scale * (X + bias)."""
     a = k.attrs
     factor = a["scale"] if scale_tensor is None else scale_tensor.reshape(-1)[0]
     if isinstance(x, SelectedRows):

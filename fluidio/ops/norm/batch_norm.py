@@ -153,7 +153,7 @@ def fast_norm(
 def batch_norm(
     k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum_tensor: Array
 ) -> KernelResult:
-    """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, with the batch's or the moving statistics.
+    """Y = Scale * (X - mean) / sqrt(variance + epsilon) + Bias, with the batch's or the moving statistics.
 
     SavedVariance holds 1 / sqrt(variance + epsilon).
     """

@@ -24,7 +24,7 @@ __all__: list[str] = []
     lod="none",
 )
 def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> tuple[Array, Array]:
-    """m += g g; p -= lr g / (sqrt(m) + eps); sparse gradients change only their rows."""
+    """m += g * g; p -= lr * g / (sqrt(m) + eps); sparse gradients change only their rows."""
     epsilon = k.attrs["epsilon"]
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
@@ -53,7 +53,7 @@ def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> t
     lod="none",
 )
 def decayed_adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> tuple[Array, Array]:
-    """m = decay m + (1 - decay) g g; p -= lr g / (sqrt(m) + eps)."""
+    """m = decay * m + (1 - decay) * g * g; p -= lr * g / (sqrt(m) + eps)."""
     grad, decay = dense(k, grad), single(k.attrs["decay"])
     moment *= decay
     moment += (1 - decay) * grad * grad
@@ -101,7 +101,10 @@ def adadelta(k: Call, param: Array, grad: Array, mean_grad: Array, mean_update: 
 def rmsprop(
     k: Call, param: Array, square: Array, mean: Array, rate: Array, grad: Array, moment: Array
 ) -> tuple[Array, ...]:
-    """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; if centred, ms less the mean."""
+    """ms = decay * ms + (1 - decay) * g * g; mom = mu * mom + lr * g / sqrt(ms + eps); p -= mom.
+
+    If centred, the root is of ms less the square of the running mean.
+    """
     a, grad = k.attrs, searched(k, grad)
     decay = single(a["decay"])
     square *= decay

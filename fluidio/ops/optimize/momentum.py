@@ -35,7 +35,7 @@ def dense(k: Call, grad: Array) -> Array:
 
 @op("sgd", "Param LearningRate Grad", "ParamOut", infer=updated, grad=False, lod="none")
 def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
-    """ParamOut = Param - lr Grad; sparse gradients change only their rows."""
+    """ParamOut = Param - lr * Grad; sparse gradients change only their rows."""
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
         if isinstance(param, SelectedRows):  # a table that holds only some of its rows
@@ -65,7 +65,7 @@ def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
     lod="none",
 )
 def momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -> tuple[Array, Array]:
-    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+    """v = mu * v + g; p -= lr * v, or lr * (g + mu * v) with Nesterov."""
     if no_rows(grad):
         return param, velocity
     grad = searched(k, grad)
@@ -220,7 +220,7 @@ def _corrected_rate(k: Call, rate: Array, pow1: Array, pow2: Array) -> Array:
 def _update_moments(
     xp: ArrayLibrary | ModuleType, step: Array, grad: Array, m1: Array, m2: Array, b1: float, b2: float
 ) -> None:
-    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g, in this order; `work` has the gradient's shape."""
+    """m1 = b1 * m1 + (1 - b1) * g, m2 = b2 * m2 + (1 - b2) * g * g, in this order; `work` has the gradient's shape."""
     m1 *= b1
     xp.multiply(grad, 1 - b1, out=step)
     m1 += step
@@ -242,7 +242,7 @@ def _update_moments(
 def adamax(
     k: Call, param: Array, grad: Array, rate: Array, moment: Array, inf_norm: Array, pow1: Array
 ) -> tuple[Array, ...]:
-    """m = b1 m + (1 - b1) g; u = max(|g|, b2 u + eps); p -= lr / (1 - b1^t) m / u."""
+    """m = b1 * m + (1 - b1) * g; u = max(|g|, b2 * u + eps); p -= lr / (1 - b1^t) * m / u."""
     a, xp = k.attrs, k.xp
     grad = dense(k, grad)
     b1 = single(a["beta1"])

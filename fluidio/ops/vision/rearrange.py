@@ -141,7 +141,7 @@ def _infer_affine_channel(c: InferContext) -> None:
 
 @op("affine_channel", "X Scale Bias", "Out", {"data_layout": "AnyLayout"}, infer=_infer_affine_channel, grad=True)
 def affine_channel(k: Call, x: Array, scale: Array, bias: Array) -> Array:
-    """Out = Scale X + Bias by channel."""
+    """Out = Scale * X + Bias by channel."""
     return x * _wide(k, scale, x.ndim) + _wide(k, bias, x.ndim)
 
 
