@@ -94,4 +94,4 @@ def _text(title: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return importlib.resources.files("fluidio.pages").joinpath("assets", name).read_text("utf-8")
+    return importlib.resources.files("fluidio.pages.assets").joinpath(name).read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,21 @@ def test_doctor_tells_versions_and_the_missing_gpu(no_cupy: None, capsys: pytest
     assert lines[1].startswith("Python 3.")
     assert "numpy " in lines[2]
     assert lines[3].startswith("settings: ")
-    assert lines[4].startswith("RecordIO: ")
+    assert lines[4].startswith("C code: ")
     assert lines[5].startswith("trainers: started alone")
     assert lines[6].startswith("GPUs: 0 (CUDAPlace(0) needs CuPy: pip install 'fluidio[cuda12]'")
+
+
+def test_doctor_names_the_parts_in_c_that_are_missing(
+    no_cupy: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, lost = importlib.util.find_spec, "._snappy"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if lost in name else real(name))
+    assert main(["doctor"]) == 0
+    assert "\nC code: not compiled: recordio._snappy; Python does the same more slowly" in capsys.readouterr().out
+    lost = "._"
+    assert main(["doctor"]) == 0
+    assert "\nC code: none is compiled; Python does the same more slowly" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [["doctor", "--gpu"], ["demo", "--device", "gpu:0"]])

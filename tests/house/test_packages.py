@@ -41,6 +41,14 @@ def test_the_architecture_names_every_package() -> None:
     assert [name for name, folder in FOLDERS.items() if f"| `{folder.name}/` | `{name}` |" not in text] == []
 
 
+def test_data_is_in_a_package_of_its_own_folder() -> None:
+    listed = setup_cfg()["options.package_data"]
+    assert [name for name in listed if name not in packages()] == []
+    assert [
+        name for name, globs in listed.items() if "/" in globs
+    ] == []  # setuptools takes such folders for forgotten packages
+
+
 def test_every_folder_with_modules_is_a_package() -> None:
     folders = {path.parent for path in modules().values()}
     assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []

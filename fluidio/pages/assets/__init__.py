@@ -1,0 +1,1 @@
+"""The scripts, style sheets and texts that pages are made of."""
