@@ -78,7 +78,7 @@ RAISES = {
 """Names that exist only to say what to use instead, or are absent on purpose."""
 
 DIFFERS = {
-    "fluid.contrib.slim.*": "Compressor trains and evaluates, quantization makes int8 models; nothing prunes",
+    "fluid.contrib.slim.*": "all but the strategies that prune a network or search for one",
     "fluid.core._set_eager_deletion_mode": "accepted; values are freed after their last use anyway",
     "fluid.set_flags": "flags are kept and have no effect",
 }

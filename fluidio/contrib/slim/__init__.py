@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim`: the Compressor (training, quantisation, distillation) and `quantization`; no pruning."""
+"""`fluid.contrib.slim`: the Compressor (quantisation, distillation), pruners, controllers and `quantization`."""
 
 from fluidio.contrib.slim.compressor import Compressor
 
