@@ -251,7 +251,7 @@ class Plan:
 
     def _bind(self, scope: Scope) -> _Binding:
         variables: list[ScopeVariable | None] = [None] * len(self._names)
-        version = _chain_version(scope)  # before the first look: another thread may make a variable behind our back
+        version = _chain_version(scope)  # read first: another thread may create a variable meanwhile
         root = scope.root()
         creates = set(self._creates)
         for slot in self._loads:

@@ -19,7 +19,7 @@ from fluidio.executor.devices.slot import ArraySpec, RingSlot, Tensors
 
 __all__ = ["CopyRing"]
 
-_KEPT = 2  # batches that wait for the consumer to let go of them, as the variable of a loop does; older ones stay his
+_KEPT = 2  # batches that the consumer still holds, as the variable of a loop does; older ones are left to it
 
 
 class CopyRing:

@@ -113,7 +113,7 @@ def _look_after(executor: Executor, work: Callable[[T], R], loan: _Loan[T], leas
         error = CancelledError() if future.cancelled() else future.exception()
         if isinstance(error, BrokenExecutor) or loan.failures >= tries:
             raise DistributedError(
-                f"task {loan.task!r} failed {loan.failures} times, at last with {error!r}"
+                f"task {loan.task!r} failed {loan.failures} times, the last time with {error!r}"
             ) from error
     if not loan.futures or time.monotonic() - loan.since > lease:
         _lend(executor, work, loan)
