@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import glob
+import itertools
 
 from fluidio.cli.json_output import json_text
-from fluidio.cli.terminal import bytes_text, one_line
+from fluidio.cli.terminal import bytes_text, one_line, span
 from fluidio.conversion import storage
 from fluidio.conversion.inspecting import as_json, names_and_rows
 from fluidio.conversion.progress import BYTES, note, showing
@@ -14,6 +16,7 @@ from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
 
+_FEW = 4  # files that are shown one by one
 HELP = "show what RecordIO files hold: dialect, chunks, slots, first records, damage"
 
 
@@ -49,15 +52,25 @@ def _survey(path: str, args: argparse.Namespace) -> Survey:
 
 
 def grouped(surveys: list[Survey]) -> list[list[Survey]]:
-    """Group the files to show together: good shards of one set with the same kind of records; others alone."""
-    groups: dict[object, list[Survey]] = {}
+    """Group good files with the same kind of records to show together: those of a shard set, or many of a folder."""
+    alike: dict[object, list[Survey]] = {}
     for number, found in enumerate(surveys):
-        shard = shard_of(found.path)
         layout = [(slot.dtype, slot.dims, slot.lod_levels) for slot in found.slots]
-        alone = shard is None or found.damage or not found.same_layout or (found.notes and not found.peeked)
-        key = number if shard is None or alone else (shard.prefix, shard.last, found.content, str(layout))
-        groups.setdefault(key, []).append(found)
-    return list(groups.values())
+        alone = found.damage or not found.same_layout or (found.notes and not found.peeked)
+        kind = (_set_of(found.path), found.content, str(layout), tuple(found.dialects))
+        alike.setdefault(number if alone else kind, []).append(found)
+    groups: list[list[Survey]] = []
+    for group in alike.values():
+        together = shard_of(group[0].path) is not None or len(group) > _FEW
+        groups += [group] if together else [[found] for found in group]
+    order = {found.path: number for number, found in enumerate(surveys)}
+    return sorted(groups, key=lambda group: order[group[0].path])
+
+
+def _set_of(path: str) -> tuple[str, int]:
+    """Return what the files of a set share: the prefix and the last number of shards, the folder of others."""
+    shard = shard_of(path)
+    return (storage.parent(path), -1) if shard is None else (shard.prefix, shard.last)
 
 
 def together(group: list[Survey]) -> list[str]:
@@ -65,9 +78,10 @@ def together(group: list[Survey]) -> list[str]:
     if len(group) == 1:
         return []
     records, size = sum(each.records for each in group), sum(each.size for each in group)
-    fewest, most = min(each.records for each in group), max(each.records for each in group)
-    counted = f"{records} records ({fewest} to {most} in each), {bytes_text(size)}"
-    return [f"  total    {len(group)} shards like this one: {counted}", f"           the last is {group[-1].path}"]
+    each_has = span(min(each.records for each in group), max(each.records for each in group))
+    counted = f"{records} records ({each_has} in each), {bytes_text(size)}"
+    kind = "files" if shard_of(group[0].path) is None else "shards"
+    return [f"  total    {len(group)} {kind} like this one: {counted}", f"           the last is {group[-1].path}"]
 
 
 def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> list[str]:
@@ -118,6 +132,8 @@ def opening(surveys: list[Survey]) -> list[str]:
             return ["Pickled samples: read them with paddle.reader.creator.recordio(paths) or recordio.sample_reader."]
         if all(found.content == "nothing" and not found.damage for found in surveys):
             return ["There are no records."]
+        if all(found.content == "nothing" for found in surveys):
+            return ["No chunk is good, so there is nothing to read."]
         return ["No tensor records: read the bytes with recordio.File(path)."]
     first = readable[0]
     kind = [(slot.dtype, slot.lod_levels, len(slot.dims)) for slot in first.slots]
@@ -129,16 +145,44 @@ def opening(surveys: list[Survey]) -> list[str]:
     lines = []
     if len(alike) < len(readable):
         lines.append(f"# {len(readable) - len(alike)} files have another layout and are left out")
-    lines += [*_about_rows(slots), "reader = fluid.layers.open_files("]
-    names = ", ".join(repr(found.path) for found in alike)
+    files = _file_names([found.path for found in alike])
+    lines += [*(["import glob", ""] if files.startswith("sorted") else []), *_about_rows(slots)]
+    lines.append("reader = fluid.layers.open_files(")
     shapes = ", ".join(_shape(slot) for slot in slots)
     lines += [
-        f"    filenames=[{names}],",
+        f"    filenames={files},",
         f"    shapes=[{shapes}],",
         f"    lod_levels={[slot.lod_levels for slot in slots]},",
         f"    dtypes={[slot.dtype for slot in slots]})",
     ]
     return lines
+
+
+def _file_names(paths: list[str]) -> str:
+    """Return the list of files as Python: the glob that gives just these for a shard set or many files."""
+    pattern = _pattern(paths)
+    if pattern is not None and sorted(glob.glob(pattern)) == paths:
+        return f"sorted(glob.glob({pattern!r}))"
+    lines = [f"        {path!r}," for path in paths]
+    return repr(paths) if len(paths) == 1 else "\n".join(["[", *lines, "    ]"])
+
+
+def _pattern(paths: list[str]) -> str | None:
+    """Return a glob that may stand for the shards of a set, or for many files; None for a few others."""
+    shard = shard_of(paths[0])
+    if shard is not None and shard.last:
+        return f"{glob.escape(shard.prefix)}-*-of-{shard.last:05d}{glob.escape(shard.suffix)}"
+    if len(paths) <= _FEW:
+        return None
+    start = _shared(paths)
+    end = _shared([path[len(start) :][::-1] for path in paths])[::-1]
+    return f"{glob.escape(start)}*{glob.escape(end)}"
+
+
+def _shared(texts: list[str]) -> str:
+    """Return the characters that all texts begin with."""
+    same = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*texts))
+    return "".join(letters[0] for letters in same)
 
 
 def _about_rows(slots: list[SlotSurvey]) -> list[str]:
@@ -165,7 +209,6 @@ def _slot(slot: SlotSurvey) -> str:
 
 def _lengths(slot: SlotSurvey, verified: bool) -> str:
     """Describe the distribution of record lengths."""
-    quarter, half, most = (f"{length:,}" for length in slot.quantiles())
-    whose = "" if verified else f" (of the first {sum(slot.lengths.values()):,} records; --verify reads all)"
-    ends = f"{slot.fewest_rows:,} to {slot.most_rows:,}"
-    return f"lengths {ends}: a quarter up to {quarter}, half up to {half}, three quarters up to {most}{whose}"
+    quartiles = ", ".join(f"{length:,}" for length in slot.quantiles())
+    whose = "" if verified else f" (first {sum(slot.lengths.values()):,} records)"
+    return f"lengths {slot.fewest_rows:,} to {slot.most_rows:,}, quartiles {quartiles}{whose}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fluidio.cli.json_output import json_text
-from fluidio.cli.terminal import one_line, several
+from fluidio.cli.terminal import one_line, several, span
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
 
@@ -176,7 +176,7 @@ def _run_count(args: argparse.Namespace) -> int:
     elif len(paths) == 1:
         print(counts[0])
     else:
-        print(f"{several(sum(counts), 'record')} in {len(paths)} files, {min(counts)} to {max(counts)} in each")
+        print(f"{several(sum(counts), 'record')} in {len(paths)} files, {span(min(counts), max(counts))} in each")
     return 0
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
-__all__ = ["bytes_text", "one_line", "readable", "readable_output", "several"]
+__all__ = ["bytes_text", "one_line", "readable", "readable_output", "several", "span"]
 
 # Control characters but tab and newline, marks that turn the direction of text, bytes of file names that are not UTF-8.
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -27,6 +27,11 @@ def one_line(text: str) -> str:
 def several(count: int, noun: str) -> str:
     """Return "1 record", "2 records"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def span(fewest: int, most: int) -> str:
+    """Return "5" or "5 to 6"."""
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
 def bytes_text(size: int) -> str:

@@ -8,7 +8,7 @@ import tarfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import IO, Any
 
@@ -16,6 +16,7 @@ from fluidio.conversion import formats, pool, storage
 from fluidio.conversion.passing import place, staging
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
+from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import MANIFEST, SLOTS, slots_beside
 from fluidio.recordio.files.paths import expand
@@ -91,8 +92,7 @@ def export(
             shown.step(counts[out], storage.size(path))
             slots = schema.from_json(listed)
             if not target.keeps_slots and slots:
-                _compare(path, slots, found or slots, "those of the other files")
-            found = found or slots
+                found = _of_all(path, found or slots, slots)
         check()
         place(staged, outputs, [counts[out] for out in staged], None if target.keeps_slots else found)
     shown.finish()
@@ -128,24 +128,38 @@ def _export_one(
     path: str, source: str, output: str, to: str, names: list[str] | None, nulls: str | None, beside: str
 ) -> tuple[int, Any]:
     """Convert one file and return the number of records and the slots."""
+    varying: set[str] = set()
     try:
-        slots, blocks = _opened(path, formats.of_name(source), names, nulls)
-        target = formats.of_name(to)
-        if not target.keeps_slots and slots and storage.exists(beside):
-            _compare(path, slots, schema.from_json(storage.read(beside)), f"those of {beside}")
-        count = 0
-
-        def counted() -> Any:
-            nonlocal count
-            for block in blocks:
-                count += len(block)
-                yield block
-
-        target.write(output, slots, counted())
+        while True:
+            slots, blocks = _opened(path, formats.of_name(source), names, nulls)
+            slots = [schema.without_rows(slot) if slot.name in varying else slot for slot in slots]
+            try:
+                return _written(slots, blocks, output, to, beside)
+            except schema.RowsVaryError as error:  # the first records did not show it: once more, with lists
+                if error.slot in varying:
+                    raise
+                varying.add(error.slot)
     except _UNREADABLE as error:
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ConversionError(text if text.startswith(path) else f"{path}: {text}") from error
-    return count, schema.to_json(slots)
+
+
+def _written(slots: list[Field], blocks: Iterable[RecordBlock], output: str, to: str, beside: str) -> tuple[int, Any]:
+    target = formats.of_name(to)
+    if not target.keeps_slots and slots and storage.exists(beside):
+        _compare(slots, schema.from_json(storage.read(beside)), f"those of {beside}")
+    count = 0
+    found = slots
+
+    def counted() -> Iterator[RecordBlock]:
+        nonlocal count, found
+        for block in blocks:
+            count += len(block)
+            found = schema.with_block(found, block)
+            yield block
+
+    target.write(output, slots, counted())
+    return count, schema.to_json(found)
 
 
 def _opened(path: str, reading: formats.Format, names: list[str] | None, nulls: str | None) -> tuple[list[Field], Any]:
@@ -158,10 +172,19 @@ def _opened(path: str, reading: formats.Format, names: list[str] | None, nulls: 
     return slots, blocks
 
 
-def _compare(path: str, slots: list[Field], others: list[Field], whose: str) -> None:
+def _of_all(path: str, slots: list[Field], others: list[Field]) -> list[Field]:
+    """Return the slots that describe all files so far and one more."""
+    try:
+        _compare(others, slots, "those of the other files")
+    except ConversionError as error:
+        raise ConversionError(f"{path}: {error}") from error
+    return [schema.without_rows(a) if a.rows != b.rows else a for a, b in zip(slots, others)]
+
+
+def _compare(slots: list[Field], others: list[Field], whose: str) -> None:
     """Raise for slots that one `fluidio-slots.json` cannot describe together with others."""
     if len(slots) != len(others) or not all(a.alike(b) for a, b in zip(slots, others)):
         raise ConversionError(
-            f"{path}: its slots are {'; '.join(map(str, slots))}, but {whose} are "
-            f"{'; '.join(map(str, others))}: export each kind of file into its own folder"
+            f"its slots are {'; '.join(map(str, slots))}, but {whose} are {'; '.join(map(str, others))}: "
+            "export each kind of file into its own folder"
         )

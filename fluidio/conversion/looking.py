@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import itertools
 import pickle
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from fluidio.conversion.reading import value_of
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.notes import slots_beside
-from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.schema import Field, as_number
 from fluidio.recordio.files.steady import steadily
 from fluidio.recordio.format.tensor_codec import decode_record
 from fluidio.tensor.array import Array
@@ -31,15 +30,7 @@ __all__ = ["blocks_with_slots", "choose", "names_of", "plain", "row_of_record", 
 
 def blocks_with_slots(path: str) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a file of any kind of records: tensors, pickled samples or bytes."""
-    noted = slots_beside(path)
-    slots, blocks = of_name("recordio").read(path, noted)
-    return (slots if noted is not None else [_as_number(slot) for slot in slots]), blocks
-
-
-def _as_number(slot: Field) -> Field:
-    """Return an undescribed slot, with single values treated as numbers."""
-    single = slot.kind == "array" and (slot.shape, slot.rows, slot.lod_level) == ((1,), 1, 0)
-    return dataclasses.replace(slot, kind="scalar") if single else slot
+    return of_name("recordio").read(path, slots_beside(path))
 
 
 def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[str, Any]:
@@ -61,7 +52,7 @@ def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[s
 def _field(number: int, array: Array, lod: LoD) -> Field:
     """Return the slot of one undescribed tensor; a sequence keeps all its rows."""
     rows = 1 if len(array) == 1 and not lod else None
-    return _as_number(Field(f"slot_{number}", array.dtype.name, array.shape[1:], len(lod), rows))
+    return as_number(Field(f"slot_{number}", array.dtype.name, array.shape[1:], len(lod), rows))
 
 
 def rows_of_records(

@@ -45,7 +45,9 @@ def rows_of(path: object, slots: list[Field]) -> Iterator[dict[str, Any]]:
 
 
 def value_of(slot: Field, array: Array, lod: LoD) -> Any:
-    """Return the Python value that a tensor of one record holds."""
+    """Return the Python value that a tensor of one record holds, with all rows if there are more than expected."""
+    if slot.rows == 1 and len(array) != 1 and not slot.lod_level:
+        return array
     if slot.kind in ("int", "float", "bool", "cast number"):
         return array.item()
     if slot.kind in ("scalar", "cast scalar"):

@@ -12,7 +12,7 @@ import numpy as np
 from fluidio.conversion.looking import blocks_with_slots, choose
 from fluidio.conversion.progress import note
 from fluidio.recordio.decode.block import Column
-from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.schema import Field, without_rows
 from fluidio.recordio.files.steady import steadily
 from fluidio.tensor.array import Array
 
@@ -43,7 +43,7 @@ class ColumnStats:
 class _Gathered:
     def __init__(self, slot: Field) -> None:
         self.slot = slot
-        self.stats = ColumnStats(slot.name, slot.text or f"{slot.dtype} {(slot.rows or '*', *slot.shape)}")
+        self.stats = ColumnStats(slot.name, slot.text or _type(slot))
         self._numbers = 0
         self._sum = self._squares = 0.0
         self._lengths = 0
@@ -51,6 +51,8 @@ class _Gathered:
     def add(self, column: Column) -> None:
         """Add a block's column."""
         stats = self.stats
+        if not self.slot.lod_level and self.slot.rows not in (None, column.rows_per_record) and column.num_records:
+            self._vary(self.slot.rows or 0)
         stats.records += column.num_records
         if self.slot.lod_level or self.slot.rows is None:
             lengths = self._lengths_of(column)
@@ -61,6 +63,14 @@ class _Gathered:
                 stats.mean_length = self._lengths / stats.records
         if not self.slot.text and column.data.size:
             self._values(column.data)
+
+    def _vary(self, rows: int) -> None:
+        """Note that not all records have the number of rows that those so far had."""
+        self.slot = without_rows(self.slot)
+        self.stats.type = _type(self.slot)
+        if self.stats.records:
+            self.stats.shortest = self.stats.longest = rows
+            self._lengths = rows * self.stats.records
 
     def _lengths_of(self, column: Column) -> Array:
         """Return the `len()` of each row: characters of text, items of a list, bytes, rows of a sequence."""
@@ -92,6 +102,11 @@ class _Gathered:
         self._sum += delta * (count / total)
         self._numbers = total
         stats.mean, stats.std = self._sum, math.sqrt(self._squares / total)
+
+
+def _type(slot: Field) -> str:
+    rows = "*" if slot.lod_level or slot.rows is None else str(slot.rows)
+    return f"{slot.dtype} ({', '.join([rows, *map(str, slot.shape)])}{'' if slot.shape else ','})"
 
 
 def stats(paths: Sequence[str], columns: Collection[str] | None = None) -> list[ColumnStats]:

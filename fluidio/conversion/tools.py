@@ -130,7 +130,12 @@ def select(paths: Sequence[str], columns: Sequence[str], output: str, shards: in
             chosen = choose(path, theirs, columns)
             for block in found:
                 note(len(block))
-                yield RecordBlock([block.columns[number] for number in chosen], len(block))
+                part = RecordBlock([block.columns[number] for number in chosen], len(block))
+                try:
+                    wanted[:] = schema.with_block(wanted, part)
+                except ConversionError as error:
+                    raise ConversionError(f"{path}: {error}") from error
+                yield part
 
     return _write_blocks(blocks(), output, shards, paths, wanted)
 
@@ -247,7 +252,7 @@ def _keyed(paths: Sequence[str], column: str) -> Iterator[Keyed]:
     kinds: set[type] = set()
     for record, row in zip(_records(paths), rows(paths, [column]), strict=True):
         note(1)
-        key = row[column]
+        key = _single(row[column])
         if isinstance(key, (np.ndarray, list, tuple)):
             raise ConversionError(
                 f"{column} holds several values in a record: sort by a column with one number or text"
@@ -260,6 +265,11 @@ def _keyed(paths: Sequence[str], column: str) -> Iterator[Keyed]:
             raise ConversionError(f"{column} holds {said}, which have no order")
         key = key.item() if isinstance(key, np.generic) else key
         yield (False, key) if key == key else (True, 0.0), record
+
+
+def _single(value: Any) -> Any:
+    """Return the number in an array of one, any other value as it is."""
+    return value.reshape(-1)[0] if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
 def diff(one: Sequence[str], other: Sequence[str], limit: int = 10) -> tuple[int, list[tuple[int, Any, Any]]]:

@@ -234,7 +234,7 @@ def test_tables_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixt
     one, other = parquet(tmp_path, one={"a": [1], "s": ["x"]}, other={"a": [1]})
     assert main(["convert", one, other, "--output", str(tmp_path / "out" / "x"), "--workers", "1"]) == 1
     said = capsys.readouterr().err
-    assert f"the rows of {other} have a: int64" in said and f"those of {one} a: int64" in said
+    assert f"the rows of {other} have a: int64" in said and f"those of {one} have a: int64" in said
 
 
 def test_lists_three_levels_deep_come_in(tmp_path: Path) -> None:

@@ -85,6 +85,32 @@ def test_every_dtype_dense_ragged_and_tall(name: str, tmp_path: Path) -> None:
     assert equal(load(back), load(source))
 
 
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (3,)])
+def test_rows_without_items_and_records_without_rows_come_back(
+    name: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    need(name)
+    offsets = np.array([0, 2, 2, 5], np.int64)
+    outer = np.array([0, 1, 1, 3], np.int64)
+    source = str(tmp_path / "empty.recordio")
+    columns = []
+    for dtype in ("float32", "uint8", "int64", "float64"):
+        data = np.ones((5, *shape), dtype)
+        columns += [
+            Column(np.ones((6, *shape), dtype), num_records=3),
+            Column(data[:0], num_records=3),  # no rows in any record
+            Column(data, offsets, (offsets,)),
+            Column(data, offsets),
+            Column(data, np.array([0, 0, 0, 5], np.int64), (outer, np.array([0, 0, 2, 5], np.int64))),
+        ]
+    with Writer(source) as writer:
+        writer.write_block(columns)
+    (there,) = export(source, name, str(tmp_path / "there"))
+    (back,) = export(there, "recordio", str(tmp_path / "back"))
+    assert equal(load(back), load(source))
+
+
 def test_names_are_given_or_made_up(tmp_path: Path) -> None:
     source = str(tmp_path / "a.recordio")
     with Writer(source) as writer:
@@ -162,7 +188,7 @@ def test_a_value_that_cannot_stand_for_a_null_is_refused(tmp_path: Path) -> None
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"n": [1, None], "l": [[1], None]}), tmp_path / "null.parquet")
-    with pytest.raises(ConversionError, match="n: 'many' cannot stand for a null of int64"):
+    with pytest.raises(ConversionError, match="n: 'many' cannot replace a null of type int64"):
         export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"), nulls="many")
     with pytest.raises(
         ConversionError, match="l: there is no value to replace a null of type list.*: use --nulls drop"

@@ -6,13 +6,16 @@ import io
 import json
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fluidio.cli import main
 from fluidio.conversion import generate
 from fluidio.conversion.pictures import picture
+from fluidio.recordio import Writer
 from tests.conversion.templates import write
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 32, 20) + bytes(9)
@@ -40,7 +43,26 @@ def test_a_set_is_shown_on_a_screen_with_names_and_text(data: str, capsys: pytes
     assert len(out.splitlines()) <= 24
     assert "slot 0   label: int64 (1, 1)" in out
     assert f"record 1: label=1, name='é1', picture=PNG 32x20 ({len(PNG)} bytes)" in out
-    assert "total    4 shards like this one: 20 records (5 to 5 in each)" in out
+    assert "total    4 shards like this one: 20 records (5 in each)" in out
+
+
+@pytest.mark.parametrize("name", ["a-{:05d}-of-00039", "part[1]-{}.recordio"])
+def test_many_files_are_shown_on_a_screen_with_a_call_that_opens_them(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = sorted(str(tmp_path / name.format(number)) for number in range(40))
+    for path in paths:
+        with Writer(path) as writer:
+            writer.write_block([np.zeros((2, 1), np.int64)])
+    assert main(["inspect", *paths]) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 24
+    assert "40 shards like" in out or "40 files like" in out
+    reader = out[out.index("import glob") :]
+    opened: list[list[str]] = []
+    layers = SimpleNamespace(open_files=lambda filenames, **_: opened.append(filenames))
+    exec(reader, {"fluid": SimpleNamespace(layers=layers)})
+    assert opened == [paths]
 
 
 def test_json_is_complete(data: str, capsys: pytest.CaptureFixture[str]) -> None:

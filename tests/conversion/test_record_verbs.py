@@ -70,7 +70,7 @@ def test_pickles_and_bytes_are_shown_too(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_count_takes_headers(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["records", "count", data]) == 0
-    assert capsys.readouterr().out == "40 records in 2 files, 20 to 20 in each\n"
+    assert capsys.readouterr().out == "40 records in 2 files, 20 in each\n"
     assert main(["records", "count", expand(data)[0]]) == 0
     assert capsys.readouterr().out == "20\n"
     assert main(["records", "count", data, "--json"]) == 0

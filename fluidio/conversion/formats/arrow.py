@@ -20,7 +20,7 @@ from fluidio.conversion.formats.nulls import refuse, without_nulls
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files import schema
-from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.schema import Field, RowsVaryError
 
 __all__ = ["read_ipc", "read_parquet", "write_ipc", "write_parquet"]
 
@@ -70,9 +70,7 @@ def _array(pa: ModuleType, column: Column, slot: Field) -> Any:
         values = _fixed(pa, values, width, len(column.data))
         return pa.ListArray.from_arrays(pa.array(_small(column.offsets())), values)
     if column.rows_per_record != slot.rows and column.num_records:
-        raise ConversionError(
-            f"{slot.name}: records have different numbers of rows, {column.rows_per_record} and {slot.rows}"
-        )
+        raise RowsVaryError(slot.name, slot.rows)
     return _fixed(pa, values, width * slot.rows, column.num_records)
 
 
@@ -155,8 +153,9 @@ def _opened(array: Any, slot: Field) -> tuple[Any, Any]:
 
 
 def _items(pa: Any, array: Any, slot: Field) -> Any:
-    """Return the numbers of arrays of one shape."""
-    while pa.types.is_fixed_size_list(array.type) or (not np.prod(slot.shape) and pa.types.is_list(array.type)):
+    """Return the numbers of arrays of one shape; those of no items are plain lists."""
+    empty = slot.rows == 0 or not np.prod(slot.shape)
+    while pa.types.is_fixed_size_list(array.type) or (empty and pa.types.is_list(array.type)):
         array = array.flatten()
         _refuse_inner(slot, array)
     return array.to_numpy(zero_copy_only=False).astype(slot.dtype)

@@ -57,7 +57,7 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
         first = next(blocks, None)
         if first is None:
             return slots or [], iter(())
-        found = schema.of_block(first) if content == "tensors" else [_RECORD]
+        found = [schema.as_number(slot) for slot in schema.of_block(first)] if content == "tensors" else [_RECORD]
         blocks = itertools.chain([first], blocks)
     if slots is None:
         return found, blocks

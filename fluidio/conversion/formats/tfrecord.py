@@ -2,11 +2,12 @@
 
 Integers go to int64_list, float16 and float32 to float_list, bytes (and dense uint8 arrays) to bytes_list; float64 has
 no list of its own and is stored as raw bytes. A list of strings is a bytes_list of several; other levels of sequences
-beyond the first are stored in `NAME/lod_0`, ...
+beyond the first are stored in `NAME/lod_0`, ..., and so is the number of rows that hold no items.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -20,7 +21,7 @@ from fluidio.conversion.formats.records import Record, blocks_of, check_names, c
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
-from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.schema import Field, RowsVaryError
 from fluidio.recordio.format.checksum import masked_crc32c
 from fluidio.tensor.array import Array
 from fluidio.varint import read_varint, varint
@@ -179,7 +180,7 @@ def _values(feature: bytes) -> Any:
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as examples."""
-    check_members(slots, lambda slot: [slot.name, *(f"{slot.name}/lod_{level}" for level in range(slot.lod_level))])
+    check_members(slots, lambda slot: [slot.name, *(f"{slot.name}/lod_{level}" for level in range(_levels(slot)))])
     with storage.writing(path) as file:
         for record in records_of(blocks):
             features = [part for slot, (array, lod) in zip(slots, record) for part in _encode(slot, array, lod)]
@@ -188,6 +189,8 @@ def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
 
 def _encode(slot: Field, array: Array, lod: Any) -> Iterator[bytes]:
     dtype = array.dtype
+    if not array.size and slot.rows is not None and len(array) != slot.rows:
+        raise RowsVaryError(slot.name, slot.rows)
     if slot.text and slot.lod_level == 2 and len(lod[0]) == 2:
         yield _features_of_strings(slot.name, strings(array, lod[1], decode=False))
         return
@@ -197,9 +200,19 @@ def _encode(slot: Field, array: Array, lod: Any) -> Iterator[bytes]:
         yield _feature(slot.name, 1, array.astype(dtype.newbyteorder("<")).tobytes())
     else:
         yield _feature(slot.name, 3, varints(array.reshape(-1).astype(np.int64)))
-    if slot.lod_level > 1 or (slot.lod_level == 1 and len(lod[0]) != 2):
-        for level, offsets in enumerate(lod):
+    if slot.lod_level > 1 or (slot.lod_level == 1 and len(lod[0]) != 2) or _counts_rows(slot):
+        for level, offsets in enumerate(lod or [[0, len(array)]]):
             yield _feature(f"{slot.name}/lod_{level}", 3, varints(np.asarray(offsets, np.int64)))
+
+
+def _counts_rows(slot: Field) -> bool:
+    """Return whether the number of rows must be stored, because they hold no items that would tell it."""
+    return slot.rows is None and not math.prod(slot.shape)
+
+
+def _levels(slot: Field) -> int:
+    """Return how many levels of sequences the features of a slot may have."""
+    return slot.lod_level or int(_counts_rows(slot))
 
 
 def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
@@ -258,10 +271,12 @@ def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
             if slot.dtype in ("int64", "float32"):  # never written as bytes
                 raise ConversionError(f"{path}: {slot.name} holds a string in one example, expected {slot.dtype}")
             values = np.frombuffer(b"".join(values), np.dtype(slot.dtype).newbyteorder("<"))
+        stored = [features.get(f"{slot.name}/lod_{level}") for level in range(_levels(slot))]
+        if _counts_rows(slot) and not len(values) and stored[-1] is not None:
+            values = np.empty((int(stored[-1][-1]), *slot.shape), values.dtype)
         array = shaped(converted(values, slot, path), slot)
         lod: tuple[Any, ...] = ()
         if slot.lod_level:
-            stored = [features.get(f"{slot.name}/lod_{level}") for level in range(slot.lod_level)]
             lod = tuple(s if s is not None else np.array([0, len(array)], np.int64) for s in stored)
         record.append((array, lod))
     return record

@@ -12,7 +12,18 @@ import numpy as np
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 
-__all__ = ["Field", "empty_block", "from_json", "of_block", "of_both", "to_json"]
+__all__ = [
+    "Field",
+    "RowsVaryError",
+    "as_number",
+    "empty_block",
+    "from_json",
+    "of_block",
+    "of_both",
+    "to_json",
+    "with_block",
+    "without_rows",
+]
 
 _TEXTS = ("bytes", "str", "strings", "byte strings", "record")
 
@@ -60,10 +71,10 @@ class Field:
         return self.kind if self.kind in _TEXTS else ""
 
     def __str__(self) -> str:
-        first = "rows" if self.rows is None else self.rows
+        dims = ", ".join(["rows" if self.rows is None else str(self.rows), *map(str, self.shape)])
         lod = f", LoD {self.lod_level}" if self.lod_level else ""
         text = f" ({self.text})" if self.text else ""
-        return f"{self.name}: {self.dtype} {(first, *self.shape)}{lod}{text}"
+        return f"{self.name}: {self.dtype} ({dims}{'' if self.shape else ','}){lod}{text}"
 
 
 def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Field]:
@@ -80,6 +91,12 @@ def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Fie
         )
         for number, column in enumerate(block.columns)
     ]
+
+
+def as_number(slot: Field) -> Field:
+    """Return an undescribed slot, with single values treated as numbers."""
+    single = slot.kind == "array" and (slot.shape, slot.rows, slot.lod_level) == ((1,), 1, 0)
+    return replace(slot, kind="scalar") if single else slot
 
 
 def of_both(slots: Sequence[Field], others: Sequence[Field]) -> list[Field] | None:
@@ -100,6 +117,39 @@ def _common(a: Field, b: Field) -> Field:
         return replace(a, rows=rows, kind="byte strings" if a.lod_level > 1 else "bytes")
     number = texts == {""} and not a.lod_level and rows == 1 and not {a.kind, b.kind} & {"array", "cast"}
     return replace(a, rows=rows, kind="scalar" if number else "array")
+
+
+class RowsVaryError(ConversionError):
+    """Records of `slot` have different numbers of rows, although its description has one number."""
+
+    def __init__(self, slot: str, rows: object) -> None:
+        super().__init__(slot, rows)
+        self.slot = slot
+        self.rows = rows
+
+    def __str__(self) -> str:
+        return f"{self.slot}: some records have {self.rows} rows, others have not"
+
+
+def with_block(slots: Sequence[Field], block: RecordBlock) -> list[Field]:
+    """Return the slots that describe a further block, too: without a number of rows where it has another.
+
+    Raises:
+        ConversionError: its tensors are of another kind.
+    """
+    theirs = of_block(block, [slot.name for slot in slots]) if len(block.columns) == len(slots) else of_block(block)
+    if len(theirs) != len(slots) or not all(a.alike(b) for a, b in zip(slots, theirs)):
+        kinds = f"some are {'; '.join(map(str, slots))}, others {'; '.join(map(str, theirs))}"
+        raise ConversionError(f"the records differ: {kinds}; one set can hold only records of one kind")
+    return [
+        slot if slot.lod_level or slot.rows == other.rows or not len(block) else without_rows(slot)
+        for slot, other in zip(slots, theirs)
+    ]
+
+
+def without_rows(slot: Field) -> Field:
+    """Return a slot whose records have different numbers of rows, and are therefore no single numbers."""
+    return slot if slot.rows is None else replace(slot, rows=None, kind="array")
 
 
 def empty_block(slots: Sequence[Field]) -> RecordBlock:
