@@ -149,6 +149,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._saved: list[dict[str, Any]] | None = None
         self._saved_count = 0  # the pass it is for
         self._passes = torch.zeros(1 + _PARTS, dtype=torch.int64).share_memory_()  # persistent workers see changes
+        self._parts = torch.zeros(1, dtype=torch.int64).share_memory_()  # how many parts the last pass has, 0 before
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of the next pass; later ones follow it."""
@@ -199,7 +200,14 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         """Return the states of this rank's workers after a DataLoader has delivered `batches` batches of this pass.
 
         Workers read ahead, so the loop has to count. Add up the lists of all ranks before `load_state_dict`.
+
+        Raises:
+            ValueError: the DataLoader has another number of workers than `workers=` says.
         """
+        _, parts = self._places()[0]
+        if (read := int(self._parts)) not in (0, parts):
+            real = read * max(1, self._workers) // parts
+            raise ValueError(f"the DataLoader reads with {real} workers: pass workers={real} to IterableRecords, too")
         found = [self._at(place) for place in self._places()]
         left = [each.total - each.state_dict()["batches"] for each in found]
         return [each.state_after(taken) for each, taken in zip(found, _in_turn(batches, left))]
@@ -244,6 +252,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
 
     def __iter__(self) -> Iterator[Any]:
         part, parts = self._part()
+        self._parts[0] = parts
         saved = self._saved
         if saved is not None and int(self._passes[1 + part % _PARTS]) != self._saved_count:
             saved = self._saved = None  # it was for the previous pass

@@ -57,6 +57,16 @@ def test_a_pass_goes_on_with_another_number_of_workers(
     assert sorted(labels(loader)) == EVERYTHING  # the next pass is whole
 
 
+@pytest.mark.parametrize(("told", "real"), [(0, 2), (2, 1), (1, 2)])
+def test_a_state_of_other_workers_than_the_loaders_is_refused(files: str, torch: Any, told: int, real: int) -> None:
+    from fluidio.torch import IterableRecords
+
+    data = IterableRecords(files, 7, workers=told)
+    labels(itertools.islice(loader_of(data, real), 3))
+    with pytest.raises(ValueError, match=f"reads with {real} workers: pass workers={real}"):
+        data.state_after(3)
+
+
 @pytest.mark.parametrize("workers", [(2, 2, 1), (1, 2, 2), (2, 1, 2)])
 def test_a_pass_may_stop_and_go_on_again_and_again(files: str, torch: Any, workers: tuple[int, ...]) -> None:
     from fluidio.torch import IterableRecords

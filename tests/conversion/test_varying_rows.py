@@ -28,7 +28,7 @@ def data(tmp_path: Path) -> str:
     with Writer(path, max_num_records=2) as writer:
         for height in HEIGHTS:
             numbers = np.arange(height, dtype=np.int64).reshape(-1, 1)
-            writer.write_tensors([(numbers, []), (np.ones((height, 2), np.float32), [])])
+            writer.write_tensors([(numbers, ()), (np.ones((height, 2), np.float32), ())])
     return path
 
 
@@ -66,8 +66,8 @@ def test_selected_columns_are_described_as_they_are(data: str, tmp_path: Path) -
 def test_a_file_of_two_kinds_of_records_is_not_described_by_the_first(tmp_path: Path) -> None:
     path = str(tmp_path / "mixed.recordio")
     with Writer(path, max_num_records=1) as writer:
-        writer.write_tensors([(np.ones((1, 2), np.float32), [])])
-        writer.write_tensors([(np.ones((1, 4), np.float32), [])])
+        writer.write_tensors([(np.ones((1, 2), np.float32), ())])
+        writer.write_tensors([(np.ones((1, 4), np.float32), ())])
     for name in ("npz", "webdataset", "tfrecord"):
         assert main(["export", path, "--to", name, "--output", str(tmp_path / name), "--quiet"]) == 1
         assert not [file for file in (tmp_path / name).iterdir() if not file.name.startswith(".")]

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import io
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from fluidio import recordio
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files import network
+from fluidio.recordio.files.notes import slots_beside
 from tests.conversion.servers import RangeHandler, need, serving
 
 SIZE = 100_000
@@ -77,10 +79,10 @@ def file_bytes() -> bytes:
     ("lie", "problem"),
     [
         ("whole", "does not answer requests for a range"),
-        ("more", "sends more than"),
-        ("less", "sent .* bytes of"),
+        ("more", "sent more than"),
+        ("less", "sent only .* of .* bytes"),
         ("other", "does not answer requests for a range"),
-        ("cut", "connection broke|sent .* bytes of"),
+        ("cut", "connection broke|sent only .* of .* bytes"),
         ("silence", "no answer"),
     ],
 )
@@ -105,3 +107,34 @@ def test_an_honest_server_is_believed(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_silent_server_is_given_up_in_the_time_that_is_told() -> None:
     need("fsspec", "aiohttp")
     assert 2 * network.limits("http")["client_kwargs"]["timeout"].sock_read == network.SILENCE_SECONDS
+
+
+class Refusing(RangeHandler):
+    """Answers every request with one status, or hangs up."""
+
+    status = 0
+
+    def _answer(self, *, body: bool) -> None:
+        if not self.status:
+            self.close_connection = True
+            return
+        self.send_error(self.status)
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_manifest_that_a_server_refuses_is_not_there(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refusing, "status", status)
+    with serving(Refusing) as url, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert slots_beside(f"{url}/x-00000-of-00001") is None
+
+
+def test_names_are_not_lost_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refusing, "status", 500)
+    with serving(Refusing) as url, pytest.warns(UserWarning, match="answers 500.*names and text .* are left out"):
+        assert slots_beside(f"{url}/x-00000-of-00001") is None
+    monkeypatch.setattr(Refusing, "status", 0)
+    with serving(Refusing) as url, pytest.raises(RecordIOError, match="connection broke"):
+        slots_beside(f"{url}/x-00000-of-00001")
+    with pytest.raises(RecordIOError, match="connection refused"):
+        slots_beside(f"{url}/x-00000-of-00001")

@@ -12,7 +12,7 @@ from typing import Any
 
 from fluidio.errors import RecordIOError
 
-__all__ = ["ExplainedStore", "fetch", "limits", "plain_errors"]
+__all__ = ["ExplainedStore", "fetch", "limits", "plain_errors", "refusal"]
 
 CONNECT_SECONDS = 10
 SILENCE_SECONDS = 60
@@ -134,6 +134,17 @@ def plain_errors(url: str) -> Iterator[None]:
         if explained is None:
             raise
         raise explained from error
+
+
+def refusal(error: BaseException) -> int | bool:
+    """Return the status by which a server refused a request, True for missing rights, False for other failures."""
+    for each in _chain(error):
+        status = getattr(each, "status", None)
+        if isinstance(status, int) and status >= 400:
+            return status
+        if isinstance(each, PermissionError):
+            return True
+    return False
 
 
 def _explain(error: BaseException, url: str) -> OSError | None:

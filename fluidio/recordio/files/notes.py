@@ -15,6 +15,7 @@ from typing import Any
 
 from fluidio.errors import ConversionError
 from fluidio.recordio.files import schema
+from fluidio.recordio.files.network import refusal
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import file_name, shard_of
 from fluidio.recordio.files.source import is_url, opened
@@ -110,10 +111,12 @@ def _json(path: str) -> Any:
         data = _bytes(path)
     except FileNotFoundError:
         return None
-    except OSError:
-        if is_url(path):  # stores answer this way for missing files; the data itself will show
-            return None
-        raise
+    except OSError as error:
+        if not is_url(path) or not (refused := refusal(error)):
+            raise
+        if refused is not True and refused >= 500:
+            warnings.warn(f"{error}: names and text that it may hold are left out", stacklevel=2)
+        return None  # stores answer this way for missing files; the data itself will show
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
