@@ -33,15 +33,40 @@ def local(workers: int, shared: SharedProgress | None = None) -> Iterator[Execut
     with warnings.catch_warnings():
         # See fluidio.flow.processes: the children touch none of the parent's locks.
         warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
-        pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(), shared))
+        pool = _Pool(workers, processes.context(), _start_worker, (os.getpid(), shared))
         try:
             yield pool
         except KeyboardInterrupt:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
+            _end_now(pool)
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Pool(ProcessPoolExecutor):
+    """Starts its workers, and its thread, undisturbed by Ctrl-C."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        with processes.uninterrupted():
+            return super().submit(fn, *args, **kwargs)
+
+
+def _end_now(pool: Any) -> None:
+    """End the workers of a pool in what they are doing.
+
+    Its thread forgets cancelled tasks first: some versions of Python let it fail over them when the workers are gone.
+    """
+    thread, workers = pool._executor_manager_thread, list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    limit = time.monotonic() + 2
+    while thread is not None and thread.is_alive() and time.monotonic() < limit:
+        if not any(item.future.cancelled() for item in list(thread.pending_work_items.values())):
+            break
+        time.sleep(0.005)
+    for worker in workers:
+        worker.terminate()
+    if thread is not None:
+        thread.join()
 
 
 def _start_worker(parent: int, shared: SharedProgress | None) -> None:

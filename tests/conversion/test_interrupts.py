@@ -25,6 +25,32 @@ def data(tmp_path: Path) -> str:
     return str(tmp_path / "x")
 
 
+def test_tasks_cancelled_before_an_interrupt_leave_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", said.append)
+
+    def interrupted(executor: Any) -> None:
+        futures = [executor.submit(signal.pause) for _ in range(20)]
+        while sum(future.running() for future in futures) < 3:  # one in the worker, two in its queue
+            pass
+        for future in futures:
+            future.cancel()
+        (worker,) = executor._processes.values()
+        terminate, thread = worker.terminate, executor._executor_manager_thread
+
+        def slowly() -> None:
+            terminate()
+            if threading.current_thread() is not thread:
+                thread.join()  # it has found the worker gone
+
+        monkeypatch.setattr(worker, "terminate", slowly)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), pool.local(1) as executor:
+        interrupted(executor)
+    assert not said
+
+
 def test_a_pool_does_not_wait_for_work_that_never_ends() -> None:
     with pytest.raises(KeyboardInterrupt), pool.local(2) as workers:
         assert workers.submit(int).result() == 0  # they run
