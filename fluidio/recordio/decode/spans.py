@@ -165,7 +165,7 @@ def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) 
     """
     if len(parts) > 1:
         check_same_layout([part.span for part in parts])
-    elif allocate is None and not any([type(source) is not Strided for source in parts[0].span.sources]):
+    elif allocate is None and {type(source) for source in parts[0].span.sources} == {Strided}:
         return _gather_one(parts[0], pool)
     columns = []
     outs = [None] * len(parts[0].span.sources) if allocate is None else _room(parts, allocate)
