@@ -25,6 +25,8 @@ from fluidio.recordio.format.tensor_codec import decode_record
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
+_MOST_BITS = 14_000  # Python writes no number of more than 4,300 digits
+
 __all__ = ["blocks_with_slots", "choose", "names_of", "plain", "row_of_record", "rows", "rows_of_records", "short"]
 
 
@@ -116,7 +118,10 @@ def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON can hold it; bytes that are not text become {"base64": ...}, other types their text."""
+    """Return a value as JSON can hold it; bytes that are not text become {"base64": ...}, other types their text.
+
+    Whole numbers of thousands of digits become their hexadecimal text.
+    """
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -128,6 +133,8 @@ def plain(value: object) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return hex(value)
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 
@@ -145,5 +152,4 @@ def short(value: object, limit: int = 60) -> str:
         return f"{value.dtype} {value.shape} [{numbers}{' ...' if value.size > 4 else ''}]"
     if isinstance(value, dict):
         return ", ".join(f"{name}={short(item)}" for name, item in value.items())
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 4] + " ..."
+    return pickles.preview(value, limit)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fluidio.conversion.looking import short
 from fluidio.conversion.pictures import picture
+from fluidio.pickles import preview
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
@@ -24,18 +25,31 @@ _MIMES = {"PNG": "image/png", "GIF": "image/gif", "BMP": "image/bmp", "WebP": "i
 
 def cell(value: object, lod: LoD = ()) -> dict[str, Any]:
     """Return how one value is shown: {"as": "number" | "text" | "picture" | "tensor" | "bytes" | "other", ...}."""
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, (bool, int, float, np.generic)) and not _is_long(value):
         return {"as": "number", "value": value if isinstance(value, (bool, int, float)) else value.item()}
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, bytes):
         return _bytes(value)
     if isinstance(value, list) and value and all(isinstance(item, (int, float)) for item in value):
-        value = np.asarray(value)
+        numbers = np.asarray(value)
+        value = value if numbers.dtype.hasobject else numbers
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return _tensor(value, lod)
-    text = repr(value)
+    text = _repr(value)
     return _text(text) | {"as": "other", "note": short(value)} | _levels(lod)
+
+
+def _is_long(value: object) -> bool:
+    """Return whether this is a number that Python may refuse to write in decimal digits."""
+    return isinstance(value, int) and value.bit_length() > 1024
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # a number of thousands of digits inside
+        return preview(value, _TEXT)
 
 
 def _text(value: str) -> dict[str, Any]:

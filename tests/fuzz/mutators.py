@@ -28,6 +28,7 @@ WORDS = [
     b'{"":' * 20000,
     b"{" * 50,
     b"9" * 400,
+    b"9" * 5000,  # more digits than Python takes
     b"-1",
     b"1e999",
     b"../",

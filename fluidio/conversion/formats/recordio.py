@@ -11,6 +11,7 @@ import numpy as np
 
 from fluidio import pickles
 from fluidio.conversion import storage
+from fluidio.conversion.expansion import check_expansion
 from fluidio.conversion.rows import RowBuffer, slots_of, tensor_dtype, typical_row
 from fluidio.errors import ConversionError, RecordIOError, UnsafePickleError
 from fluidio.recordio import BlockReader, Column, File, Writer, sample_reader
@@ -123,7 +124,12 @@ def sample_rows(path: str, slots: list[Field] | None) -> Iterator[dict[str, Any]
 
 
 def sample_row(sample: object, slots: Sequence[Field] | None) -> dict[str, Any]:
-    """Return one sample as a row."""
+    """Return one sample as a row.
+
+    Raises:
+        ConversionError: it is endless, or small in the file and huge when written out.
+    """
+    check_expansion(sample)
     values = sample if isinstance(sample, tuple) else (sample,)
     known = slots is not None and len(slots) == len(values)
     return {slots[n].name if slots and known else f"slot_{n}": value for n, value in enumerate(values)}

@@ -179,7 +179,8 @@ def _gather_one(part: Part, pool: Pool) -> RecordBlock:
     """Return the records of a part of one chunk whose tensors all have one shape: the usual batch."""
     start, count = part.start, part.stop - part.start
     columns = []
-    for payload, stride, head in part.span.sources:
+    sources: Sequence[Any] = part.span.sources
+    for payload, stride, head in sources:
         dims, size = head.dims, head.stop - head.start
         data = pool.array((count * dims[0], *dims[1:]), head.dtype)
         if size:
