@@ -40,6 +40,9 @@ class _Strategy:
         object.__setattr__(self, name, _converted(name, self._fields[name], value))
 
 
+_UNSIGNED = ("num_threads", "num_iteration_per_drop_scope", "num_iteration_per_run")
+
+
 def _converted(name: str, default: Any, value: Any) -> Any:
     """Convert a value to the type of the field's default, where C++ would."""
     if name == "memory_optimize":
@@ -53,7 +56,7 @@ def _converted(name: str, default: Any, value: Any) -> Any:
         if value is None or isinstance(value, (bool, int, float)):
             return bool(value)
     elif isinstance(default, int):
-        if hasattr(value, "__index__"):
+        if hasattr(value, "__index__") and (name not in _UNSIGNED or value >= 0):
             return operator.index(value)
     elif isinstance(default, list):
         if isinstance(value, (str, list, tuple)):

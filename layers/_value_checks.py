@@ -116,12 +116,17 @@ def _at_least(bound: int) -> Rule:
     return accepts
 
 
+def _above_zero(value: object) -> bool:
+    return not isinstance(value, (int, float)) or value > 0
+
+
 def _positive_product(value: Any) -> bool:
     items = _items(value)
     return not items or len(items) < len(value) or not all(map(_is_whole, items)) or math.prod(items) > 0
 
 
 _RULES: dict[str, Rule] = {
+    "above_zero": _above_zero,
     "channel_axis": _channel_axis,
     "dtype": lambda value: isinstance(value, (str, VarType, np.dtype, type)),
     "flag": lambda value: value is True or not value,
@@ -165,6 +170,7 @@ _RULES: dict[str, Rule] = {
 }
 
 _TEXTS = {
+    "above_zero": "more than 0",
     "channel_axis": "1, -1 or 3",
     "dtype": "a dtype",
     "flag": "True or False",
@@ -186,7 +192,7 @@ _TEXTS = {
     "pads2": "'SAME', 'VALID', an int, or a list of length 2 or 4",
     "pads3": "'SAME', 'VALID', an int, or a list of length 3 or 6",
     "pair_of_ints": "an int or a list of two ints",
-    "positive": "more than 0",
+    "positive": "1 or more",
     "positive_product": "sizes above 0",
     "same_dtype": "Variables of one dtype",
     "single": "of dtype float32",

@@ -19,7 +19,7 @@ class DataGenerator:
 
     def __init__(self) -> None:
         self.batch_size_ = 32
-        self._slots: list[tuple[str, str]] | None = None
+        self._proto_info: list[tuple[str, str]] | None = None
 
     def set_batch(self, batch_size: int) -> None:
         """Set how many samples `generate_batch` gets at a time."""
@@ -70,26 +70,31 @@ class DataGenerator:
         )
 
 
-def _checked(line: object) -> Sample:
+def _listed(line: object) -> Sample:
     if not isinstance(line, (list, tuple)):
         raise ValueError(
             "a sample must be a list or tuple of slots, for example [('words', [1926, 8, 17]), ('label', [1])]"
         )
-    for name, values in line:
+    return line
+
+
+def _checked(line: object) -> Sample:
+    sample = _listed(line)
+    for name, values in sample:
         if not isinstance(name, str):
             raise ValueError(f"a slot's name must be a str, got {type(name).__name__}")
         if not isinstance(values, (list, tuple)):
             raise ValueError(f"slot {name}: the values must be a list or tuple, got {type(values).__name__}")
         if not values:
             raise ValueError(f"slot {name}: the values must not be empty: pad them")
-    return line
+    return sample
 
 
 class MultiSlotStringDataGenerator(DataGenerator):
-    """Slots of strings, written as they are."""
+    """Slots of strings, written as they are; a slot that is one str is written character by character."""
 
     def _gen_str(self, line: object) -> str:
-        words = [f"{len(values)} {' '.join(values)}" for _, values in _checked(line)]
+        words = [f"{len(values)} {' '.join(values)}" for _, values in _listed(line)]
         return " ".join(words) + "\n"
 
 
@@ -98,19 +103,19 @@ class MultiSlotDataGenerator(DataGenerator):
 
     def _gen_str(self, line: object) -> str:
         sample = _checked(line)
-        if self._slots is None:
-            self._slots = [(name, "uint64") for name, _ in sample]
-        if len(sample) != len(self._slots):
-            raise ValueError(f"this sample has {len(sample)} slots, earlier samples have {len(self._slots)}")
+        if self._proto_info is None:
+            self._proto_info = [(name, "uint64") for name, _ in sample]
+        if len(sample) != len(self._proto_info):
+            raise ValueError(f"this sample has {len(sample)} slots, earlier samples have {len(self._proto_info)}")
         words = []
         for index, (name, values) in enumerate(sample):
-            if name != self._slots[index][0]:
+            if name != self._proto_info[index][0]:
                 raise ValueError(
-                    f"slot {index} of this sample is called {name}, in earlier samples {self._slots[index][0]}"
+                    f"slot {index} of this sample is called {name}, in earlier samples {self._proto_info[index][0]}"
                 )
             if not all(isinstance(value, (int, float)) for value in values):
                 raise ValueError(f"slot {name}: the values must be int or float")
             if any(isinstance(value, float) for value in values):
-                self._slots[index] = (name, "float")
+                self._proto_info[index] = (name, "float")
             words.append(f"{len(values)} {' '.join(map(str, values))}")
         return " ".join(words) + "\n"

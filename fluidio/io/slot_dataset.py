@@ -37,7 +37,7 @@ class _SlotDataset:
     def set_use_var(self, var_list: Sequence[Variable]) -> None:
         """Name the variables of the slots, in the order of the text."""
         for variable in var_list:
-            if variable.dtype.name not in ("FP32", "FP64", "INT64"):
+            if variable.dtype.name not in ("FP32", "INT64"):
                 raise ValueError(
                     f"Dataset: {variable.name} is {variable.dtype.name}, but slots must be float32 or int64"
                 )
@@ -288,9 +288,11 @@ class InMemoryDataset(_SlotDataset):
         return len(self._views)
 
     def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
-        """Yield lists with the samples of one batch, for every `parts`-th batch; the last list may be short."""
+        """Yield lists with the samples of one batch, from one of `parts` stretches; the last list may be short."""
         held, size = self._loaded(), self.batch_size
-        for start in range(part * size, len(held), parts * size):
+        stretch = len(held) // parts + 1  # as Fluid divides them among threads
+        held = held[part * stretch : (part + 1) * stretch]
+        for start in range(0, len(held), size):
             yield held[start : start + size]
 
 

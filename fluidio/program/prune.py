@@ -49,7 +49,7 @@ def prune(program: Program, targets: Sequence[object], feeds: Sequence[str] = ()
     """Return a copy with only the ops that the targets (variables, names or ops) need."""
     if not isinstance(targets, (list, tuple)):
         targets = [targets]
-    for feed in feeds:
+    for feed in [feeds] if isinstance(feeds, Variable) else feeds:
         if not isinstance(feed, str):
             raise ValueError(f"_prune_with_input: feeded_var_names must hold only str, got {type(feed).__name__}")
     names: set[str] = set()
@@ -80,6 +80,7 @@ def prune(program: Program, targets: Sequence[object], feeds: Sequence[str] = ()
 
 def check_produced(program: Program, targets: Sequence[Variable | str], feeds: Sequence[str] = ()) -> None:
     """Raise for a target that no op computes, including parameters that only an optimizer writes."""
+    feeds = [feeds] if isinstance(feeds, (str, Variable)) else feeds
     for target in targets if isinstance(targets, (list, tuple)) else [targets]:
         name = target.name if isinstance(target, Variable) else target
         if not isinstance(name, str) or name in feeds:

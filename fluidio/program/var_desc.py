@@ -9,7 +9,7 @@ from fluidio.dtypes import VarType, to_vartype
 from fluidio.errors import EnforceNotMet
 from fluidio.program.block import Block
 from fluidio.program.program import Program
-from fluidio.program.variable import Variable
+from fluidio.program.variable import Variable, to_dim
 
 Kind = VarType  # the class below has an attribute VarType
 
@@ -54,7 +54,7 @@ class VarDesc:
         self._need_tensor("tensor_desc")
         if isinstance(shape, str):
             raise TypeError(f"set_shape() takes a list of ints, got {shape!r}")
-        self._variable._shape = tuple(shape)
+        self._variable._shape = tuple(to_dim(size) for size in shape)
         self.note_change()
 
     def dtype(self) -> Kind:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -43,13 +44,16 @@ class SelectedRows:
     def set_rows(self, rows: object) -> None:
         if isinstance(rows, (str, bytes)):
             raise TypeError(f"the rows of SelectedRows must be whole numbers, got {rows!r}")
-        self.index = np.asarray(rows, dtype=np.int64)
+        index = np.asarray(rows)
+        if index.ndim != 1 or (index.size and index.dtype.kind not in "iub"):
+            raise TypeError(f"the rows of SelectedRows must be whole numbers, got {rows!r}")
+        self.index = index.astype(np.int64)
 
     def height(self) -> int:
         return self._height
 
-    def set_height(self, height: int) -> None:
-        self._height = height
+    def set_height(self, height: SupportsIndex) -> None:
+        self._height = operator.index(height)
 
     def numel(self) -> int:
         return 0 if self.value is None else int(self.value.size)

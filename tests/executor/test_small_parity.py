@@ -112,3 +112,9 @@ def test_datasets_take_what_has_no_effect() -> None:
     dataset.set_hdfs_config("hdfs:", "me")
     assert "batch_size" not in dataset.desc()
     assert type(fluid.DatasetFactory().create_dataset("FileInstantDataset")).__name__ == "FileInstantDataset"
+
+
+@pytest.mark.parametrize("name", ["num_threads", "num_iteration_per_run", "num_iteration_per_drop_scope"])
+def test_a_number_of_threads_or_iterations_is_not_negative(name: str) -> None:
+    with pytest.raises(TypeError, match=name):
+        setattr(fluid.ExecutionStrategy(), name, -1)

@@ -71,6 +71,19 @@ def test_a_sample_of_another_form_is_refused(sample: Any) -> None:
         data_generator.MultiSlotDataGenerator()._gen_str(sample)
 
 
+@pytest.mark.parametrize(
+    ("sample", "text"),
+    [
+        ([("a", "12"), ("b", "3")], "2 1 2 1 3\n"),
+        ([("words", "a b"), ("b", ["3"])], "3 a   b 1 3\n"),
+        ([("a", ["x", "y"])], "2 x y\n"),
+        ([], "\n"),
+    ],
+)
+def test_a_slot_of_one_string_is_written_character_by_character(sample: Any, text: str) -> None:
+    assert data_generator.MultiSlotStringDataGenerator()._gen_str(sample) == text
+
+
 def test_slots_must_not_change() -> None:
     generator = data_generator.MultiSlotDataGenerator()
     assert generator._gen_str([("a", [1]), ("b", [2.5])]) == "1 1 1 2.5\n"

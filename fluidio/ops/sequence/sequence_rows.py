@@ -203,8 +203,7 @@ def _slice_rows(k: Call, x: Array, offset: Array, length: Array) -> tuple[IntArr
     have = np.diff(offsets)
     if begin.size != have.size or count.size != have.size:
         raise EnforceNotMet(f"X has {have.size} sequences, Offset {begin.size} and Length {count.size} entries")
-    nothing = (count == 0) & (have == 0)  # an empty sequence stays empty
-    bad = np.flatnonzero((begin < 0) | ((count <= 0) & ~nothing) | (begin + count > have))
+    bad = np.flatnonzero((begin < 0) | (count < 0) | (begin + count > have))
     if bad.size:
         i = int(bad[0])
         raise EnforceNotMet(

@@ -1,0 +1,138 @@
+"""Training inside branches, empty slices, arrays as attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.data.seen.seen import (
+    fluid,
+    layers,
+    lt,
+    names,
+    numbers,
+    ops,
+    run,
+    started,
+    tryit,
+)
+
+
+def min_cond_1():
+    x = fluid.data("x", [2, 3])
+    loss = layers.mean(layers.fc(x, 1, param_attr=fluid.ParamAttr("w", initializer=fluid.initializer.Constant(0.5))))
+    i = fluid.data("i", [1], "int32")
+    o1 = fluid.optimizer.SGD(0.1)
+    o2 = fluid.optimizer.SGD(0.2)
+
+    def f1():
+        o1.minimize(loss)
+
+    def f2():
+        o2.minimize(loss)
+
+    layers.cond(layers.equal(i, layers.fill_constant([1], "int32", 0)), f1, f2)
+    exe = started()
+    r = [
+        ops(),
+        [
+            exe.run(feed={"x": numbers(2, 3), "i": np.array([k], "int32")}, fetch_list=[loss, "w"])
+            for k in (0, 1, 1, 0, 0, 1)
+        ],
+    ]
+    return r
+
+
+def min_case_fn_opt():
+    x = fluid.data("x", [2, 3])
+    h = layers.fc(x, 4, act="relu", param_attr=fluid.ParamAttr("w", initializer=fluid.initializer.Constant(0.5)))
+    i = fluid.data("i", [1], "int32")
+    o1 = fluid.optimizer.SGD(0.1)
+    o2 = fluid.optimizer.Adam(0.1)
+
+    def f1():
+        l = layers.mean(h)
+        o1.minimize(l)
+        return l
+
+    def f2():
+        l = layers.mean(layers.square(h))
+        o2.minimize(l)
+        return l
+
+    l = layers.case([(layers.equal(i, layers.fill_constant([1], "int32", 0)), f1)], f2)
+    exe = started()
+    r = [
+        exe.run(feed={"x": numbers(2, 3), "i": np.array([k], "int32")}, fetch_list=[l, "w"])
+        for k in (0, 1, 1, 0, 0, 1)
+    ]
+    return r
+
+
+def switch_case():
+    x = fluid.data("x", [2, 3])
+    h = layers.fc(x, 4, act="relu", param_attr=fluid.ParamAttr("w", initializer=fluid.initializer.Constant(0.5)))
+    i = fluid.data("i", [1], "int32")
+    o1 = fluid.optimizer.SGD(0.1)
+    o2 = fluid.optimizer.Momentum(0.1, 0.9)
+
+    def f1():
+        l = layers.mean(h)
+        o1.minimize(l)
+        return l
+
+    def f2():
+        l = layers.mean(layers.square(h))
+        o2.minimize(l)
+        return l
+
+    l = layers.switch_case(i, {0: f1, 1: f2})
+    exe = started()
+    r = [
+        exe.run(feed={"x": numbers(2, 3), "i": np.array([k], "int32")}, fetch_list=[l, "w"])
+        for k in (0, 1, 1, 0, 0, 1)
+    ]
+    return r
+
+
+def box_coder():
+    pb = fluid.data("pb", [3, 4])
+    tb = fluid.data("tb", [3, 4])
+    pv = fluid.data("pv", [3, 4])
+    q = [
+        tryit(layers.box_coder, pb, v, tb, "encode_center_size")
+        for v in (np.array([0.1, 0.1, 0.2, 0.2]), [0.1, 0.1, 0.2, 0.2], pv, None, (0.1, 0.1, 0.2, 0.2), [0.1, 0.1])
+    ]
+    r = [v.shape if hasattr(v, "shape") else v for v in q]
+    return r
+
+
+def seqslice3():
+    x = fluid.data("x", [-1, 1], lod_level=1)
+    o = fluid.data("o", [-1, 1], "int64")
+    l = fluid.data("l", [-1, 1], "int64")
+    y = layers.sequence_slice(x, o, l)
+    r = [
+        tryit(
+            run,
+            [y],
+            {"x": lt(numbers(5, 1), [[3, 2]]), "o": np.array([[a], [0]]), "l": np.array([[b], [0]])},
+            numpy=False,
+        )
+        for a, b in ((0, 3), (3, 0), (2, 0), (2, 1), (2, 2), (0, 4), (4, 0), (0, 0), (-1, 1), (1, -1))
+    ]
+    return r
+
+
+def data_norm():
+    x = fluid.data("x", [4, 3])
+    x.stop_gradient = False
+    o = tryit(
+        layers.data_norm,
+        x,
+        enable_scale_and_shift=True,
+        name="dn",
+        param_attr={"batch_size": 1e3, "batch_sum": 1.0, "batch_square": 1e4, "scale_w": 2.0, "bias": 0.5},
+    )
+    g = fluid.gradients([layers.reduce_sum(layers.square(o))], [x])
+    r = [o, names(), run([o] + g, {"x": numbers(4, 3)})]
+    return r
