@@ -61,4 +61,4 @@ def _line(found: Parting) -> str:
         return f"{name}: {count} values agree, the largest difference is {found.largest:.2g}{more}"
     a, b = found.values
     most = f"the largest difference is {found.largest:.2g} at step {found.largest_step}"
-    return f"{name}: parts at step {found.step}: {a!r} and {b!r}; {most}{more}"
+    return f"{name}: diverges at step {found.step}: {a!r} and {b!r}; {most}{more}"

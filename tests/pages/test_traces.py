@@ -41,7 +41,7 @@ def test_runs_that_part_are_told_where(tmp_path: Path, capsys: pytest.CaptureFix
     other = trace(tmp_path / "b.json", {"acc": [0.1, 0.2, 0.3], "loss": [1.0, 0.51, 0.35]})
     assert main(["trace", "diff", one, other]) == 1
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("loss: parts at step 1: 0.5 and 0.51; the largest difference is 0.29 at step 2")
+    assert first.startswith("loss: diverges at step 1: 0.5 and 0.51; the largest difference is 0.29 at step 2")
     assert second.startswith("acc: 3 values agree")
 
 
@@ -104,7 +104,7 @@ def test_two_recorded_runs_are_shown_side_by_side(tmp_path: Path) -> None:
     assert data_of(text)["compared"][0]["partings"][0]["step"] == 2
     write(tmp_path / "page.html", text)
     with opened(tmp_path / "page.html") as page:
-        assert page.locator("[data-verdict=part]").inner_text().startswith("slow and fast part at step 2.")
+        assert page.locator("[data-verdict=part]").inner_text().startswith("slow and fast diverge at step 2.")
         assert page.locator("[data-chart] path.line").count() == 3
         page.keyboard.press("l")
         assert page.locator("[data-chart] path.line").count() == 3

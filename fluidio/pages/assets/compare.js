@@ -10,7 +10,7 @@ function verdicts() {
       const compared = Math.min(...other.partings.map((each) => Math.min(...each.counts)));
       return h("div", { class: "callout good", "data-verdict": "agree" }, `${pair} agree within ${data.rtol} over ${plural(compared, "step")}.`);
     }
-    return h("div", { class: "callout bad", "data-verdict": "part" }, `${pair} part at step ${whole(parted.step)}.`,
+    return h("div", { class: "callout bad", "data-verdict": "part" }, `${pair} diverge at step ${whole(parted.step)}.`,
       h("small", {}, `${parted.name}: ${number(parted.values[0])} and ${number(parted.values[1])}${Number.isFinite(number(parted.largest)) ? `; the largest difference is ${figure(parted.largest)} of the value, at step ${whole(parted.largest_step)}` : ""}`));
   });
 }
