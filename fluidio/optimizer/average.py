@@ -13,7 +13,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.optimizer.arguments import Decay
 from fluidio.optimizer.base import Optimizer
 from fluidio.optimizer.counter import step_counter
-from fluidio.optimizer.small_ops import assign, assign_number, cast, constant, elementwise, otherwise, summed, when
+from fluidio.optimizer.small_ops import assign, assign_number, cast, elementwise, otherwise, summed, when
 from fluidio.program import Block, Parameter, Program, Variable, default_main_program, program_guard, unique_name
 
 __all__ = ["ExponentialMovingAverage", "ModelAverage"]
@@ -170,7 +170,7 @@ class ExponentialMovingAverage(_Swapped):
             )
         with default_main_program()._lr_schedule_guard():
             ratio = (steps + 1.0) / (steps + 10.0)
-            with when(ratio < (constant(self._decay, steps.dtype) if whole else self._decay)) as opposite:
+            with when(ratio < (int(self._decay) if whole else self._decay)) as opposite:
                 assign(ratio, rate)
             with otherwise(opposite):
                 assign_number(self._decay, rate)

@@ -19,10 +19,11 @@ __all__: list[str] = []
 
 
 def _declared(c: InferContext) -> None:
+    """The shape is the attribute's; the dtype stays the variable's, as in 1.8.5."""
     shape = c.attrs["shape"]
     if not shape and c.has("ShapeTensor"):
         shape = [-1] * (*c.shape("ShapeTensor"), 1)[0]
-    c.set("Out", shape, c.attrs["dtype"])
+    c.set("Out", shape)
 
 
 def _infer_fill_constant(c: InferContext) -> None:

@@ -81,11 +81,11 @@ def permutation(count: int, seed: int) -> Array:
 
 def _infer_randint(c: InferContext) -> None:
     if c.has("ShapeTensor") and not c.attrs["shape"]:
-        c.set("Out", (-1,) * c.shape("ShapeTensor")[0], c.attrs["dtype"], 0)
+        c.set("Out", (-1,) * c.shape("ShapeTensor")[0], lod_level=0)
     elif c.has("ShapeTensorList"):
-        c.set("Out", (-1,) * len(c.inputs("ShapeTensorList")), c.attrs["dtype"], 0)
+        c.set("Out", (-1,) * len(c.inputs("ShapeTensorList")), lod_level=0)
     else:
-        c.set("Out", c.attrs["shape"], c.attrs["dtype"], 0)
+        c.set("Out", c.attrs["shape"], lod_level=0)
 
 
 @op(
