@@ -1,7 +1,8 @@
 """Small programs in the style of public repositories of 2018 - 2020, and what the real 1.8.5 printed for them.
 
 `tests/data/legacy/NAME` holds a program as its authors would have kept it: scripts, modules, configuration. Every line
-that it prints with a number is compared with `expected.txt`, which came from the real framework.
+that it prints with a number is compared with `expected.txt`, which came from the real framework, under
+Python 3.7 or, for `NAME_py2`, 2.7.
 """
 
 from __future__ import annotations

@@ -30,10 +30,16 @@ VARIANTS = {
 }
 
 # Packages that programs import beside paddle and NumPy.
-NEEDED = {"ocr_yaml": ["yaml", "cv2"], "detection_registry": ["yaml", "cv2"], "rl_framework": ["scipy"]}
+NEEDED = {
+    "detection_registry": ["yaml", "cv2"],
+    "interest_network": ["yaml"],
+    "ocr_yaml": ["yaml", "cv2"],
+    "rl_framework": ["scipy"],
+    "video_slowfast": ["PIL"],
+}
 
 # Programs that start many processes or train many networks.
-SLOW = {"slot_files", "optimizers", "ctr_models"}
+SLOW = {"slot_files", "optimizers", "ctr_models", "ctr_pipes_py2"}
 
 
 def need(name: str) -> None:

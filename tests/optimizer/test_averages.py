@@ -9,6 +9,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio import optimizer as O
+from fluidio.dtypes import VarType
 from tests.optimizer.helpers import batch, build, weight
 
 
@@ -137,6 +138,18 @@ def test_the_programs_of_the_moving_average_have_the_ops_of_1_8_5() -> None:
     assert _types(average.restore_program) == "assign"
     scheduled = "scale scale elementwise_div fill_constant less_than logical_not conditional_block conditional_block"
     assert _types(fluid.default_main_program()).endswith(scheduled)
+
+
+def test_a_moving_average_over_whole_steps_has_the_ops_of_1_8_5() -> None:
+    fluid.use_era("1.8")
+    loss = build(bias_attr=False)
+    O.SGD(0.05).minimize(loss)
+    with pytest.warns(UserWarning, match="of integers"):
+        average = O.ExponentialMovingAverage(0.9, thres_steps=fluid.layers.autoincreased_step_counter())
+    average.update()
+    assert fluid.default_main_program().global_block().var("scheduled_ema_decay_rate").dtype == VarType.INT64
+    kept = "cast elementwise_mul scale cast elementwise_mul elementwise_add assign"
+    assert _types(fluid.default_main_program()).endswith(f"conditional_block conditional_block {kept}")
 
 
 def test_the_programs_of_the_model_average_have_the_ops_of_1_8_5() -> None:

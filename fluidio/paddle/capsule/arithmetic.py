@@ -1,6 +1,7 @@
 """Route the arithmetic of the user's modules through `promotion`, in the syntax tree only, so that no text changes.
 
 If both operands are certainly Python's own numbers, nothing changes: indices and counters stay as fast as they are.
+In a module without NumPy, only meters change: `self.total += value * n`, `sum(values)` and what divides it.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ def keep_old_dtypes(tree: ast.Module, bindings: Bindings) -> bool:
     """Change the tree of a module that works with NumPy; True if anything was changed."""
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         return False
-    if not _ROOTS & {module.partition(".")[0] for module in bindings.modules.values()}:
-        return False
-    changer = _Changer(tree, bindings)
+    imports_numpy = bool(_ROOTS & {module.partition(".")[0] for module in bindings.modules.values()})
+    changer = _Changer(tree, bindings, everywhere=imports_numpy)
     changer.visit(tree)
     ast.fix_missing_locations(tree)
     return changer.changed
 
 
 class _Changer(ast.NodeTransformer):
-    def __init__(self, tree: ast.Module, bindings: Bindings) -> None:
+    def __init__(self, tree: ast.Module, bindings: Bindings, *, everywhere: bool) -> None:
         self.bindings = bindings
+        self.everywhere = everywhere
+        """Whether numbers of NumPy are expected everywhere, not only where a meter adds up."""
         self.changed = False
         self.plain = _plain_names(tree)
 
@@ -54,7 +56,8 @@ class _Changer(ast.NodeTransformer):
         return ast.copy_location(ast.Call(function, list(args), []), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        changes = type(node.op).__name__ in OPERATORS and self._may_be_numpy(node.left, node.right)
+        changes = self.everywhere or (isinstance(node.op, ast.Div) and self._is_sum(node.left))
+        changes = changes and type(node.op).__name__ in OPERATORS and self._may_be_numpy(node.left, node.right)
         self.generic_visit(node)
         if not changes:
             return node
@@ -63,7 +66,12 @@ class _Changer(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         name, target = type(node.op).__name__, node.target
         changes = name in OPERATORS and self._may_be_numpy(target, node.value) and _is_dotted(target)
+        before = self.everywhere
+        is_meter = isinstance(target, ast.Attribute) and not _is_plain(node.value, self.plain)
+        self.everywhere = before or (changes and is_meter)
+        changes = changes and self.everywhere
         self.generic_visit(node)
+        self.everywhere = before
         if not changes:
             return node
         read = ast.parse(ast.unparse(target), mode="eval").body
@@ -72,7 +80,7 @@ class _Changer(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         full = self.bindings.dotted(node.func)[0]
-        is_sum = isinstance(node.func, ast.Name) and node.func.id == "sum" and self.bindings.is_builtin("sum")
+        is_sum = self._is_sum(node)
         self.generic_visit(node)
         if full in FUNCTIONS and len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args):
             node.func = ast.copy_location(
@@ -83,6 +91,11 @@ class _Changer(ast.NodeTransformer):
             node.func = ast.copy_location(_helper("sum_numbers"), node.func)
             self.changed = True
         return node
+
+    def _is_sum(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            return False
+        return node.func.id == "sum" and self.bindings.is_builtin("sum")
 
     def _may_be_numpy(self, left: ast.expr, right: ast.expr) -> bool:
         if any(isinstance(side, _NO_NUMBERS) or _is_text(side) for side in (left, right)):

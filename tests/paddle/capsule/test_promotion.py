@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fluidio.paddle.capsule.arithmetic import keep_old_dtypes
 from fluidio.paddle.capsule.bindings import Bindings
-from tests.paddle.capsule.running import value
+from tests.paddle.capsule.running import run, value
 
 HEAD = "import numpy as np\nx = np.ones(3, 'float32')\nu = np.array([200, 3], 'uint8')\n"
 
@@ -80,6 +81,21 @@ def test_counters_and_texts_are_left_alone(text: str) -> None:
     assert not keep_old_dtypes(tree, Bindings(tree))
 
 
-def test_a_module_without_numpy_is_left_alone() -> None:
-    tree = ast.parse("a = b * c\n")
+@pytest.mark.parametrize(
+    "text", ["a = b * c\n", "n = 0\nfor x in y: n += x\n", "class C:\n    def f(self): self.n += 1\n"]
+)
+def test_a_module_without_numpy_is_left_alone(text: str) -> None:
+    tree = ast.parse(text)
     assert not keep_old_dtypes(tree, Bindings(tree))
+
+
+@pytest.mark.parametrize("old", ["", "exec 'b = 1'\n"])
+def test_meters_of_a_module_without_numpy_add_up_in_float64(old: str) -> None:
+    text = "class M:\n    def __init__(self): self.total = 0\n    def add(self, v, n): self.total += v * n\n"
+    text += "def mean(h): return sum(h) / len(h)\n"
+    names = run(old + text)
+    meter = names["M"]()
+    for value_ in np.full(3, 0.1, "float32"):
+        meter.add(value_, 2)
+    assert meter.total == 6 * float(np.float32(0.1)) and meter.total.dtype == "float64"
+    assert names["mean"](list(np.full(3, 0.1, "float32"))).dtype == "float64"

@@ -1,0 +1,3 @@
+from pipeline import *
+import meters
+VERSION = (0, 3L)
