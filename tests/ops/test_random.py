@@ -11,6 +11,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio import layers as L
+from fluidio.dtypes import VarType
 
 DATA = Path(__file__).parent.parent / "data" / "random"
 VECTORS: dict[str, dict[str, Any]] = json.loads((DATA / "vectors.json").read_text())
@@ -112,3 +113,19 @@ def test_random_crop_moves_its_seed_on(vectors: dict[str, Any]) -> None:
     first, second = run(out, {"x": image}), run(out, {"x": image})
     np.testing.assert_array_equal(first, vectors["ops|crop_seed3"])
     np.testing.assert_array_equal(second, vectors["ops|crop_seed3|second"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "attrs"),
+    [
+        ("assign_value", {"int32_values": [1, 2]}),
+        ("gaussian_random", {}),
+        ("truncated_gaussian_random", {}),
+        ("randint", {"low": 0, "high": 3}),
+    ],
+)
+def test_the_declared_dtype_stays(kind: str, attrs: dict[str, object]) -> None:
+    block = fluid.Program().global_block()
+    made = block.create_var(name="made", dtype="int64")
+    block.append_op(type=kind, outputs={"Out": [made]}, attrs={"shape": [2], "dtype": VarType.INT32, **attrs})
+    assert (made.dtype, made.shape) == (VarType.INT64, (2,))
