@@ -28,6 +28,8 @@ def reader_creator(filename: str, sub_name: str, cycle: bool = False) -> Callabl
     def one_pass() -> Iterator[Sample]:
         for name, data in tar_members(filename, lambda name: sub_name in name):
             batch = pickles.loads(data, encoding="bytes", source=f"{filename}: {name}")
+            # Files that Python 3 wrote have text for names.
+            batch = {name.encode() if isinstance(name, str) else name: value for name, value in batch.items()}
             labels = batch.get(b"labels", batch.get(b"fine_labels"))
             if labels is None or len(labels) != len(batch[b"data"]):
                 raise RuntimeError(f"{filename}: {name} has different numbers of pictures and labels")

@@ -10,6 +10,7 @@ from re import Pattern
 
 from fluidio.dataset import common
 from fluidio.dataset.archives import tar_members
+from fluidio.dataset.words import as_bytes, as_words
 
 __all__ = ["build_dict", "test", "train"]
 
@@ -21,12 +22,12 @@ Sample = tuple[list[int], int]
 _PUNCTUATION = string.punctuation.encode("ascii")
 
 
-def _documents(pattern: Pattern[str]) -> Iterator[tuple[str, list[bytes]]]:
+def _documents(pattern: Pattern[str]) -> Iterator[tuple[str, list[bytes | str]]]:
     for name, text in tar_members(common.download(URL, "imdb", MD5), pattern.match):
-        yield name, text.rstrip(b"\n\r").translate(None, _PUNCTUATION).lower().split()
+        yield name, as_words(text.rstrip(b"\n\r").translate(None, _PUNCTUATION).lower().split())
 
 
-def tokenize(pattern: Pattern[str]) -> Iterator[list[bytes]]:
+def tokenize(pattern: Pattern[str]) -> Iterator[list[bytes | str]]:
     """Yield the words of each review whose name in the archive matches: lower case, without punctuation."""
     for _, words in _documents(pattern):
         yield words
@@ -35,12 +36,14 @@ def tokenize(pattern: Pattern[str]) -> Iterator[list[bytes]]:
 def build_dict(pattern: Pattern[str], cutoff: int) -> WordDict:
     """Number the words that occur more than `cutoff` times, frequent ones first.
 
-    Fluid: on Python 3 the words are bytes, and the last entry is the text "<unk>".
+    Fluid: on Python 3 the words are bytes, and the last entry is the text "<unk>". In programs for Python 2 all are
+    texts.
     """
-    frequency: Counter[bytes] = Counter()
+    frequency: Counter[bytes | str] = Counter()
     for words in tokenize(pattern):
         frequency.update(words)
-    kept = sorted((word for word, n in frequency.items() if n > cutoff), key=lambda word: (-frequency[word], word))
+    kept = [word for word, n in frequency.items() if n > cutoff]
+    kept.sort(key=lambda word: (-frequency[word], as_bytes(word)))
     numbered: WordDict = {word: number for number, word in enumerate(kept)}
     numbered["<unk>"] = len(kept)
     return numbered

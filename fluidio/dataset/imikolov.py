@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidio.dataset import common
 from fluidio.dataset.archives import tar_members
+from fluidio.dataset.words import as_bytes, as_words
 
 __all__ = ["build_dict", "test", "train"]
 
@@ -25,15 +26,15 @@ class DataType:
     SEQ = 2
 
 
-def _lines(*names: str) -> Iterator[list[bytes]]:
+def _lines(*names: str) -> Iterator[list[bytes | str]]:
     wanted = [_FOLDER + name for name in names]
     path = common.download(URL, "imikolov", MD5)
     for _, text in tar_members(path, lambda name: name in wanted):
         for line in text.splitlines():
-            yield line.split()
+            yield as_words(line.split())
 
 
-def word_count(f: Iterable[bytes], word_freq: Counter[bytes | str] | None = None) -> Counter[bytes | str]:
+def word_count(f: Iterable[bytes | str], word_freq: Counter[bytes | str] | None = None) -> Counter[bytes | str]:
     """Count the words of lines, and one "<s>" and "<e>" for each."""
     counts = Counter[bytes | str]() if word_freq is None else word_freq
     for line in f:
@@ -46,18 +47,16 @@ def build_dict(min_word_freq: int = 50) -> WordDict:
     """Number the words that occur more than `min_word_freq` times, frequent ones first.
 
     Fluid: on Python 3 the words are bytes, the marks "<s>", "<e>" and "<unk>" (the last one) are text; a b"<unk>" of
-    the corpus keeps a number of its own.
+    the corpus keeps a number of its own. In programs for Python 2 all are texts, and there is one "<unk>".
     """
-    counts = word_count(b" ".join(line) for line in _lines("ptb.train.txt", "ptb.valid.txt"))
+    counts = Counter[bytes | str]()
+    for words in _lines("ptb.train.txt", "ptb.valid.txt"):
+        counts.update((*words, "<s>", "<e>"))
     counts.pop("<unk>", None)
-    kept = sorted((w for w, n in counts.items() if n > min_word_freq), key=lambda w: (-counts[w], _as_bytes(w)))
+    kept = sorted((w for w, n in counts.items() if n > min_word_freq), key=lambda w: (-counts[w], as_bytes(w)))
     numbered = {word: number for number, word in enumerate(kept)}
     numbered["<unk>"] = len(kept)
     return numbered
-
-
-def _as_bytes(word: bytes | str) -> bytes:
-    return word.encode() if isinstance(word, str) else word
 
 
 def reader_creator(

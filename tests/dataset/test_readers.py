@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import pickle
 import re
 import struct
 from pathlib import Path
@@ -156,3 +157,26 @@ def test_a_housing_table_of_another_width_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "housing.data").write_text("1 2 3")
     with pytest.raises(RuntimeError, match="3 numbers, .* rows of 14"):
         uci_housing.load_data(str(tmp_path / "housing.data"))
+
+
+def test_words_are_texts_in_programs_for_python_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reviews, sentences = tmp_path / "imdb.tgz", tmp_path / "ptb.tgz"
+    reviews.write_bytes(tar_gz([("aclImdb/train/pos/1.txt", b"A film.")]))
+    folder = "./simple-examples/data/ptb."
+    sentences.write_bytes(tar_gz([(f"{folder}train.txt", b"a <unk> b"), (f"{folder}valid.txt", b"a <unk>")]))
+    monkeypatch.setattr(common, "download", lambda url, *_: str(reviews if "Imdb" in url else sentences))
+    anything = re.compile(".*")
+    assert list(imdb.build_dict(anything, 0)) == [b"a", b"film", "<unk>"]
+    assert list(imikolov.build_dict(0)) == ["<e>", "<s>", b"<unk>", b"a", b"b", "<unk>"]
+    monkeypatch.setenv("FLUIDIO_PROGRAM_PYTHON", "2")
+    assert list(imdb.build_dict(anything, 0)) == ["a", "film", "<unk>"]
+    assert list(imikolov.build_dict(0)) == ["<e>", "<s>", "a", "b", "<unk>"]
+    assert list(imikolov.train(imikolov.build_dict(0), 2)()) == [(1, 2), (2, 4), (4, 3), (3, 0)]
+
+
+def test_cifar_files_that_python_3_wrote_are_read(tmp_path: Path) -> None:
+    archive = tmp_path / "cifar.tar.gz"
+    batch = pickle.dumps({"data": np.full((1, 3), 255, np.uint8), "labels": [4]}, 2)
+    archive.write_bytes(tar_gz([("data_batch_1", batch)]))
+    ((picture, label),) = cifar.reader_creator(str(archive), "data_batch")()
+    assert (picture.tolist(), label) == ([1.0, 1.0, 1.0], 4)
