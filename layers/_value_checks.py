@@ -63,7 +63,8 @@ def _items(value: object) -> list[Any]:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer))
+    one = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    return isinstance(one, (int, np.integer))
 
 
 def _ints(count: int) -> Rule:

@@ -54,8 +54,8 @@ def check_part(layer: str, name: str, value: object) -> Variable:
 
 def per_dim(value: Any, dims: int, what: str) -> list[int]:
     """Return one integer for each dim from a number or a list."""
-    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value):
-        numbers = [int(v) for v in value]
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        numbers = [whole(v) for v in value]
         if len(numbers) == 1:
             return numbers * dims
         if len(numbers) != dims:
@@ -74,9 +74,14 @@ def has_variables(values: object) -> bool:
     return isinstance(values, (list, tuple)) and any(isinstance(v, Variable) for v in values)
 
 
+def whole(value: Any) -> int:
+    """Return an entry of a shape as an int; an array of one element, which NumPy does not convert, is its number."""
+    return int(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
+
+
 def plain_dims(values: Sequence[Any]) -> list[int]:
     """Return a shape for an attribute: Variables become -1."""
-    return [-1 if isinstance(v, Variable) else int(v) for v in values]
+    return [-1 if isinstance(v, Variable) else whole(v) for v in values]
 
 
 def dims_as_variables(helper: LayerHelper, values: Sequence[Any], dtype: str = "int32") -> list[Variable]:

@@ -12,7 +12,7 @@ from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
-from fluidio.layers.arguments import apply, as_int32, check_part, check_variable, dims_as_int32
+from fluidio.layers.arguments import apply, as_int32, check_part, check_variable, dims_as_int32, plain_dims
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike, Sizes
@@ -103,9 +103,9 @@ def fill_constant(
         attrs["shape"] = [-1] * (shape.shape[0] if shape.shape else 1)
     elif any(isinstance(d, Variable) for d in shape):
         inputs["ShapeTensorList"] = dims_as_int32(shape)
-        attrs["shape"] = [-1 if isinstance(d, Variable) else int(d) for d in shape]
+        attrs["shape"] = plain_dims(shape)
     else:
-        attrs["shape"] = [int(d) for d in shape]
+        attrs["shape"] = plain_dims(shape)
     out = helper.create_variable_for_type_inference(kind) if out is None else out
     helper.append_op(type="fill_constant", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     out.stop_gradient = True
@@ -240,7 +240,7 @@ def fill_constant_batch_size_like(
         inputs={"Input": [check_variable("fill_constant_batch_size_like", "input", input)]},
         outputs={"Out": [out]},
         attrs={
-            "shape": [int(d) for d in shape],
+            "shape": plain_dims(shape),
             "dtype": kind,
             "value": float(value),
             "str_value": str(float(value)) if kind.name.startswith("FP") else str(int(value)),

@@ -92,7 +92,7 @@ def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: 
     """
     if own_beta:
         return _layer("swish", x, name, beta=beta)
-    if beta != 1.0:
+    if isinstance(beta, Variable) or beta != 1.0:
         warn_like_fluid("swish", f"beta is 1.0 instead of {beta}; swish(..., own_beta=True) uses it")
     return _layer("swish", x, name)
 

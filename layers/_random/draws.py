@@ -76,7 +76,7 @@ def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     helper = LayerHelper("random_crop")
     if seed is None:
         seed = random.randint(-65536, 65535)
-    attrs: dict[str, Any] = {"shape": [int(d) for d in shape]}
+    attrs: dict[str, Any] = {"shape": plain_dims(shape)}
     if isinstance(seed, int):
         attrs["startup_seed"] = seed
         seed_variable = helper.create_variable(

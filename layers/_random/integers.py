@@ -9,7 +9,7 @@ from fluidio.dtypes import DTypeLike, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.tensors import fill_constant
 from fluidio.layers._random.draws import shape_arguments
-from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables
+from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike
 
@@ -91,7 +91,7 @@ def randint(
     elif has_variables(shape):
         inputs["ShapeTensorList"] = dims_as_variables(helper, shape, "int64")
     else:
-        attrs["shape"] = [int(d) for d in shape]
+        attrs["shape"] = plain_dims(shape)
     if out is None and name is None:
         out = helper.create_variable_for_type_inference(kind)
     elif out is None:

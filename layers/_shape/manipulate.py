@@ -9,7 +9,7 @@ from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
-from fluidio.layers.arguments import apply, as_list, check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.layers.arguments import apply, as_list, check_variable, dims_as_variables, has_variables, plain_dims, whole
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike, Sizes
 
@@ -276,7 +276,7 @@ def crop_tensor(x: Variable, shape: ShapeLike | None = None, offsets: Any = None
         inputs["Shape"] = [shape]
     else:
         wanted = list(x.shape) if shape is None else shape
-        attrs["shape"] = [0 if isinstance(d, Variable) else int(d) for d in wanted]  # Fluid: 0, elsewhere -1
+        attrs["shape"] = [0 if isinstance(d, Variable) else whole(d) for d in wanted]  # Fluid: 0, elsewhere -1
         if has_variables(wanted):
             inputs["ShapeTensor"] = dims_as_variables(helper, wanted)
     helper.append_op(type="crop_tensor", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)

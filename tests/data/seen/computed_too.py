@@ -136,3 +136,34 @@ def data_norm():
     g = fluid.gradients([layers.reduce_sum(layers.square(o))], [x])
     r = [o, names(), run([o] + g, {"x": numbers(4, 3)})]
     return r
+
+
+def arrays_in_shapes():
+    x = fluid.data("x", [2, 4, 9, 9])
+    z = fluid.data("z", [2, 4, 6, 6, 6])
+    one = np.array([3])
+    L = layers
+    fs = [
+        lambda: L.uniform_random([2, one]),
+        lambda: L.gaussian_random([2, one]),
+        lambda: L.fill_constant([2, one], "float32", 1.0),
+        lambda: L.zeros([2, one], "float32"),
+        lambda: L.ones([2, one], "float32"),
+        lambda: L.randn([2, one]),
+        lambda: L.full([2, one], 1.0),
+        lambda: L.randint(0, 9, [2, one]),
+        lambda: L.reshape(fluid.data("y", [6]), [2, one]),
+        lambda: L.conv2d(x, 3, [one, 3]),
+        lambda: L.pool3d(z, [one, 2, 2]),
+        lambda: L.expand(fluid.data("w", [6, 1]), [2, one]),
+    ]
+    r = [tryit(f) for f in fs]
+    return r
+
+
+def swish_by_a_variable():
+    x = fluid.data("x", [2, 4])
+    b = layers.fill_constant([1], "float32", 0.5)
+    y = layers.swish(x, beta=b)
+    r = [ops(), run([y], {"x": numbers(2, 4)})]
+    return r
