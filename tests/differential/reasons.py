@@ -9,6 +9,8 @@ _MKLDNN = "MKL-DNN"
 _GPU = "GPU"
 _ONE_VALUE = "one value allowed"
 _NO_TENSOR = "no tensor"
+_EMPTY = "left empty"
+_NO_EFFECT = "no effect"
 _DECIDED = "differs on purpose"
 
 # reason -> op -> names
@@ -22,10 +24,8 @@ _TABLE: dict[str, dict[str, str]] = {
         "fusion_lstm": "BatchedCell BatchedHidden BatchedInput CheckedCell ReorderedC0 ReorderedH0 XX",
         "fusion_seqconv_eltadd_relu": "ColMat",
         "fusion_seqexpand_concat_fc": "FCOut",
-        "hierarchical_sigmoid": "W_Out",
         "match_matrix_tensor": "Tmp",
         "pyramid_hash": "DropPos",
-        "sample_logits": "LabelsDim LogitsDim",
         "tdm_sampler": "Out",
         "var_conv_2d": "Col",
     },
@@ -42,7 +42,6 @@ _TABLE: dict[str, dict[str, str]] = {
         "inplace_abn": "ReserveSpace",
     },
     _ONE_VALUE: {
-        "equal_reduce": "axis",
         "fused_embedding_seq_pool": "combiner",
         "fusion_seqconv_eltadd_relu": "contextStride",
         "fusion_seqpool_concat": "axis",
@@ -53,6 +52,13 @@ _TABLE: dict[str, dict[str, str]] = {
         "transpose": "data_format",
         "transpose2": "data_format",
         "truncated_gaussian_random": "dtype",
+    },
+    _EMPTY: {
+        "hierarchical_sigmoid": "W_Out",
+        "sample_logits": "LabelsDim LogitsDim",
+    },
+    _NO_EFFECT: {
+        "equal_reduce": "axis",
     },
     _NO_TENSOR: {
         "fake_init": "Out",

@@ -63,6 +63,8 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception]]] = [
     ("crop_tensor to 0", lambda: L.crop_tensor(_v(5, 6), [0, 3]), ValueError),
     ("expand by 0", lambda: L.expand(_v(2), [0]), AssertionError),
     ("logsumexp of None", lambda: L.logsumexp(None), AssertionError),
+    ("meshgrid of a number", lambda: L.meshgrid([_v(2), 0.5]), AttributeError),
+    ("interpolate of an array", lambda: L.interpolate(np.ones((1, 2, 4, 4), np.float32), [8, 8]), AssertionError),
     ("mish below 0", lambda: L.mish(_v(2), -1), AssertionError),
     (
         "locality_aware_nms of two classes",
