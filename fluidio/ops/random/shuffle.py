@@ -24,7 +24,7 @@ def _infer(c: InferContext) -> None:
 
 def _order(count: int, seed: int) -> tuple[Array, int]:
     """Return 0 ... count-1 shuffled by C++'s default engine, and the next seed."""
-    state = (seed & 0xFFFFFFFF) % _MODULUS or 1
+    state = (seed & 0xFFFFFFFFFFFFFFFF) % _MODULUS or 1
     order = list(range(count))
     for i in range(1, count):
         scaling = (_MODULUS - 2) // (i + 1)

@@ -167,3 +167,21 @@ def swish_by_a_variable():
     y = layers.swish(x, beta=b)
     r = [ops(), run([y], {"x": numbers(2, 4)})]
     return r
+
+
+def seeds_of_shuffle_batch():
+    x = fluid.data("x", [6, 1])
+    s = fluid.data("s", [1], "int64")
+    b = fluid.default_main_program().global_block()
+    o = [b.create_var(name=n, dtype=d) for n, d in (("o", "float32"), ("i", "int64"), ("so", "int64"))]
+    b.append_op(
+        type="shuffle_batch",
+        inputs={"X": [x], "Seed": [s]},
+        outputs={"Out": [o[0]], "ShuffleIdx": [o[1]], "SeedOut": [o[2]]},
+        attrs={"startup_seed": 0},
+    )
+    r = [
+        run(o, {"x": np.arange(6.0).reshape(6, 1).astype("float32"), "s": np.array([v])})
+        for v in (-1, 3, 2**40 + 3, 2**32 + 5, -(2**33), 2**31 - 1, 0)
+    ]
+    return r
