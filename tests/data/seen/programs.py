@@ -167,8 +167,6 @@ def to_string():
         tryit(x.to_string),
         tryit(x.to_string, True),
         tryit(x.to_string, True, True),
-        tryit(m.global_block().to_string, True)[:40],
-        tryit(m.global_block().ops[0].to_string, True),
     ]
     w = m.global_block().var("fc_0.w_0")
     r += [w.to_string(True), w.to_string(True, True), str(w)]
