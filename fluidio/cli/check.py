@@ -12,6 +12,7 @@ from fluidio.conversion import storage
 from fluidio.conversion.progress import BYTES, note, say, showing
 from fluidio.recordio.files.notes import shard_noted
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.pipes import piped
 from fluidio.recordio.files.repair import repair
 from fluidio.recordio.files.survey import survey
 
@@ -47,11 +48,8 @@ def _check(path: Any) -> bool:
     noted = shard_noted(path) if isinstance(path, str) and not found.damage else {}
     changes = list(_changes(path, found.records, noted))
     verdict = "DAMAGED" if found.damage else "CHANGED" if changes else "ok"
-    say(
-        one_line(
-            f"{found.path}: {verdict}: {several(found.records, 'good record')} in {several(found.chunks, 'chunk')}"
-        )
-    )
+    counted = f"{several(found.records, 'good record')} in {several(found.chunks, 'chunk')}"
+    say(one_line(f"{piped(found.path) or found.path}: {verdict}: {counted}"))
     for each in found.notes:
         say(f"  note: {each}")
     for damage in found.damage:

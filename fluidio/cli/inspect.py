@@ -13,6 +13,7 @@ from fluidio.conversion import storage
 from fluidio.conversion.inspecting import as_json, names_and_rows
 from fluidio.conversion.progress import BYTES, note, showing
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.pipes import piped
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
 
@@ -90,7 +91,7 @@ def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> li
     Args:
         noted: names of its slots, and its first records by these names, if known.
     """
-    lines = [found.path]
+    lines = [piped(found.path) or found.path]
     names, texts = noted
     compressors = ", ".join(f"{count} {name}" for name, count in sorted(found.compressors.items()))
     facts = [
@@ -135,6 +136,8 @@ def opening(surveys: list[Survey]) -> list[str]:
         if all(found.content == "nothing" for found in surveys):
             return ["No chunk is good, so there is nothing to read."]
         return ["No tensor records: read the bytes with recordio.File(path)."]
+    if any(piped(found.path) for found in readable):
+        return ["This came through a pipe: save it to a file to open it in a program."]
     first = readable[0]
     kind = [(slot.dtype, slot.lod_levels, len(slot.dims)) for slot in first.slots]
     alike = [f for f in readable if [(s.dtype, s.lod_levels, len(s.dims)) for s in f.slots] == kind]

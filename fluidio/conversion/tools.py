@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import itertools
 import json
 import os
 import sys
@@ -15,6 +17,7 @@ import numpy as np
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats import of_name
+from fluidio.conversion.formats.recordio import content_of
 from fluidio.conversion.looking import blocks_with_slots, choose, names_of, rows
 from fluidio.conversion.new_set import making, named_prefix
 from fluidio.conversion.progress import note
@@ -157,7 +160,7 @@ def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any]
         nonlocal total
         first, made = typical_row(_made(call, paths))
         if first:
-            slots.extend(_slots_made(first, notes.slots_of(paths)))
+            slots.extend(_slots_made(first, notes.slots_of(paths) or _undescribed(paths[0])))
         buffer = RowBuffer(slots, 1000, _CHUNK)
         for row in made:
             total += 1
@@ -170,10 +173,32 @@ def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any]
     return made, total
 
 
-def _slots_made(row: Mapping[str, Any], before: Sequence[Field] | None) -> list[Field]:
-    """Return the slots of what a function made; where it has made only empty lists, those it was given."""
-    same = {slot.name: slot for slot in before or () if not tells_its_type(row.get(slot.name))}
-    return [same.get(name) or slots_of({name: value})[0] for name, value in row.items()]
+def _undescribed(path: str) -> list[Field]:
+    return [] if content_of(path) == "samples" else blocks_with_slots(path)[0]
+
+
+def _slots_made(row: Mapping[str, Any], before: Sequence[Field]) -> list[Field]:
+    """Return the slots of what a function made; those it was given where it has kept their type or made empty lists."""
+    kept = {slot.name: found for slot in before if (found := _kept(slot, row.get(slot.name))) is not None}
+    return [kept.get(name) or slots_of({name: value})[0] for name, value in row.items()]
+
+
+def _kept(slot: Field, value: Any) -> Field | None:
+    """Return the slot of a value that is still of the type of a slot; sequences of tensors would look like arrays."""
+    if not tells_its_type(value):
+        return slot
+    if not slot.lod_level or slot.kind not in ("array", "list", "lists"):
+        return None
+    if isinstance(value, np.ndarray):
+        same = slot.lod_level == 1 and (value.dtype.name, value.shape[1:]) == (slot.dtype, slot.shape)
+        return dataclasses.replace(slot, kind="list") if same and value.ndim else None
+    if not isinstance(value, list) or slot.shape != (1,):
+        return None
+    nested = all(isinstance(item, list) for item in value)
+    number = next(itertools.chain.from_iterable(value), None) if nested else value[0]
+    kinds = {int: "iu", float: "f", bool: "b"}
+    same = slot.lod_level == 1 + nested and np.dtype(slot.dtype).kind in kinds.get(type(number), "-")
+    return dataclasses.replace(slot, kind="lists" if nested else "list") if same else None
 
 
 def _made(call: Callable[[dict[str, Any]], Any], paths: Sequence[str]) -> Iterator[Mapping[str, Any]]:

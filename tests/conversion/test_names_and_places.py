@@ -102,6 +102,9 @@ def test_standard_input_is_a_file(tmp_path: Path) -> None:
         done = subprocess.run(command, input=data, capture_output=True, env=environment, cwd=tmp_path, check=True)
         return done.stdout.decode()
 
+    for said in (run("inspect", "-"), run("check", "-")):
+        assert said.startswith("standard input")
+        assert "/fluidio-" not in said  # the copy, which is gone by now
     assert "records  10" in run("inspect", "-")
     run("records", "split", "-", "--output", "s/x", "--shards", "2")
     assert [len(File(str(path))) for path in sorted((tmp_path / "s").glob("x-*"))] == [5, 5]

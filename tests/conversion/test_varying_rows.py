@@ -12,7 +12,7 @@ import pytest
 from fluidio.cli import main
 from fluidio.conversion import looking
 from fluidio.conversion.stats import stats
-from fluidio.conversion.tools import select
+from fluidio.conversion.tools import diff, mapped, select
 from fluidio.errors import ConversionError
 from fluidio.recordio import Writer
 from fluidio.recordio.files.paths import expand
@@ -84,3 +84,20 @@ def test_a_column_of_one_number_each_is_sorted_by_whatever_it_is_called(tmp_path
     (made,) = (file for file in expand(str(tmp_path / "n" / "*")) if not file.endswith(".json"))
     assert main(["records", "sort", made, "--by", "label", "--output", str(tmp_path / "sorted" / "s")]) == 0
     assert [row["label"] for row in looking.rows(expand(str(tmp_path / "sorted" / "s-*-of-*")))] == [1, 2, 3]
+
+
+def test_sequences_without_a_description_can_be_mapped(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.recordio")
+    inner = np.array([0, 0, 2], np.int64)
+    with Writer(path) as writer:
+        for count in (2, 0, 5):
+            words = np.arange(count, dtype=np.int32).reshape(-1, 1)
+            vectors = np.ones((count, 3), np.float32)
+            sequence = (np.array([0, count], np.int64),)
+            nested = (np.array([[7], [8]], np.int32), (np.array([0, 2], np.int64), inner))
+            writer.write_tensors([(words, sequence), (vectors, sequence), nested])
+    made, rows = mapped([path], lambda row: row, str(tmp_path / "out" / "x"))
+    assert rows == 3
+    assert diff([path], made) == (0, [])
+    again, _ = mapped(made, lambda row: row, str(tmp_path / "again" / "x"))
+    assert diff([path], again) == (0, [])

@@ -10,10 +10,12 @@ import sys
 import tempfile
 from typing import Any
 
-__all__ = ["is_pipe", "open_pipe", "spooled"]
+__all__ = ["is_pipe", "open_pipe", "piped", "spooled"]
 
 _spools: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """By what was copied; the folders are deleted with the process."""
+_names: dict[str, str] = {}
+"""What users call the pipes that were copied, by the paths of the copies."""
 
 
 def is_pipe(path: str) -> bool:
@@ -41,6 +43,11 @@ def open_pipe(path: str) -> Any:
     return sys.stdin.buffer
 
 
+def piped(path: str) -> str | None:
+    """Return what users call the pipe that a file is a copy of; None for other files."""
+    return _names.get(path)
+
+
 def spooled(path: str) -> str:
     """Return the path of a file with everything that comes through a pipe; standard input is read once."""
     name = "stdin" if path == "-" else os.path.basename(path)
@@ -60,4 +67,5 @@ def spooled(path: str) -> str:
     if path != "-":
         source.close()
     _spools[path if path == "-" else copy] = folder
+    _names[copy] = "standard input" if path == "-" else path
     return copy
