@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from fluidio.errors import ConversionError
+from fluidio.errors import ConversionError, RecordIOError
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.network import refusal
 from fluidio.recordio.files.schema import Field
@@ -70,7 +70,18 @@ def sizes_noted(prefix: str) -> dict[str, int]:
 
 
 def slots_beside(path: str) -> list[Field] | None:
-    """Return the slots described beside a file; None if there is no description."""
+    """Return the slots described beside a file; None if there is no description.
+
+    Raises:
+        RecordIOError: the network fails; it names the file that was asked about.
+    """
+    try:
+        return _slots_beside(path)
+    except RecordIOError as error:
+        raise RecordIOError(error.problem, path=path, hint=error.hint) from error
+
+
+def _slots_beside(path: str) -> list[Field] | None:
     shard = shard_of(path)
     if shard is not None:
         manifest = read_manifest(shard.prefix)
