@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
@@ -187,6 +188,8 @@ def _kept(slot: Field, value: Any) -> Field | None:
     """Return the slot of a value that is still of the type of a slot; sequences of tensors would look like arrays."""
     if not tells_its_type(value):
         return slot
+    if isinstance(value, np.ndarray) and slot.rows != 1 and not slot.lod_level and value.shape[1:] == slot.shape:
+        warnings.warn(f"{slot.name}: several rows in a record become one row, an array {value.shape}", stacklevel=2)
     if not slot.lod_level or slot.kind not in ("array", "list", "lists"):
         return None
     if isinstance(value, np.ndarray):

@@ -101,3 +101,11 @@ def test_sequences_without_a_description_can_be_mapped(tmp_path: Path) -> None:
     assert diff([path], made) == (0, [])
     again, _ = mapped(made, lambda row: row, str(tmp_path / "again" / "x"))
     assert diff([path], again) == (0, [])
+
+
+def test_records_of_several_rows_do_not_become_arrays_without_a_word(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.recordio")
+    with Writer(path) as writer:
+        writer.write_tensors([(np.ones((2, 3), np.float32), ())])
+    with pytest.warns(UserWarning, match=r"slot_0: several rows in a record become one row, an array \(2, 3\)"):
+        mapped([path], lambda row: row, str(tmp_path / "out" / "x"))
