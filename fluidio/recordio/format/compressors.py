@@ -16,12 +16,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import cramjam
 import numpy as np
 
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.format.checksum import masked_crc32c
 from fluidio.recordio.format.limits import chunk_limit
+
+cramjam: Any
+try:
+    import cramjam
+except ImportError:  # a free-threaded Python 3.13
+    from fluidio.recordio.format import without_cramjam as cramjam
 
 _inflate: Any
 try:
@@ -35,7 +40,18 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["FRAMED", "GZIP", "NONE", "RAW", "SNAPPYSTREAM", "Bytes", "CodecError", "Compressor", "check_limit"]
+__all__ = [
+    "FRAMED",
+    "GZIP",
+    "NONE",
+    "RAW",
+    "SNAPPYSTREAM",
+    "Bytes",
+    "CodecError",
+    "Compressor",
+    "check_limit",
+    "cramjam",
+]
 
 Bytes = bytes | bytearray | memoryview
 

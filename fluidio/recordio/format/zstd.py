@@ -8,11 +8,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-import cramjam
 import numpy as np
 
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.format.compressors import Bytes, CodecError, Compressor, check_limit
+from fluidio.recordio.format.compressors import Bytes, CodecError, Compressor, check_limit, cramjam
 
 __all__ = ["NUMBER", "ZSTD"]
 
