@@ -93,8 +93,9 @@ class GlooCommunicator:
 
     def _reduce_here(self, array: Array, reduction: Reduction) -> Work:
         """Send a small array to each member: one message to wait for instead of two rounds."""
-        sent = np.repeat(array.reshape(1, -1), len(self.members), axis=0)
+        sent = np.empty((len(self.members), array.size), array.dtype)
         found = np.empty_like(sent)
+        sent[:] = array.reshape(-1)
         options = self._torch.distributed.AllToAllOptions()
         call = partial(self._gloo.alltoall_base, self._tensor(found), self._tensor(sent), [], [], options)
         return _SmallWork(self._start(call, (found, sent)), array, found, reduction)

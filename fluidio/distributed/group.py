@@ -38,6 +38,7 @@ _DOING = {
     Intent.SIT_OUT: "has no data for this step",
     Intent.ASK: "asks for rows of a table",
 }
+_TOGETHER = (Intent.STEP, Intent.BROADCAST, Intent.COLLECTIVE, Intent.AGREE)  # what all members do in the same meeting
 
 
 class SharedTable(Protocol):
@@ -105,8 +106,8 @@ class Group:
         said[self._communicator.rank] = intent, signature
         return _Announcement(intent, signature, said, self._communicator.all_reduce(said))
 
-    def _hear(self, intent: Intent, signature: int) -> Array:
-        """Return what all members want to do."""
+    def _hear(self, intent: Intent, signature: int) -> list[list[int]]:
+        """Return what all members want to do: an intent and a signature for each."""
         announced, self._announced = self._announced or self._say(intent, signature), None
         if (announced.intent, announced.signature) != (intent, signature):
             self.fail("it began a training step and did not finish it")
@@ -115,7 +116,8 @@ class Group:
                 "nothing else with them: end the process when a step fails"
             )
         announced.work.wait()
-        return announced.said
+        said: list[list[int]] = announced.said.tolist()
+        return said
 
     def meet(self, intent: Intent, signature: int = 0) -> Communicator:
         """Wait for the others, and return the communicator of those that remain."""
@@ -129,11 +131,13 @@ class Group:
         self._present = self._communicator
         while True:
             said = self._hear(intent, signature)
+            if intent in _TOGETHER and said.count([intent, signature]) == self.size:
+                return self._communicator
             asking = [rank for rank, (what, _) in enumerate(said) if what == Intent.ASK]
             if not asking:
                 break
             for rank in asking:
-                self._serve(rank, int(said[rank, 1]))
+                self._serve(rank, said[rank][1])
             if intent is Intent.ASK:
                 return self._communicator
         staying = [rank for rank, (what, _) in enumerate(said) if what != Intent.LEAVE]
@@ -145,9 +149,9 @@ class Group:
         if len(staying) < self.size:
             self._communicator = self._present = self._communicator.subset(staying)
             self._parts.clear()
-        taking_part = [index for index, rank in enumerate(staying) if said[rank, 0] != Intent.SIT_OUT]
+        taking_part = [index for index, rank in enumerate(staying) if said[rank][0] != Intent.SIT_OUT]
         if taking_part:
-            self._check(said[[staying[index] for index in taking_part]], taking_part)
+            self._check([said[staying[index]] for index in taking_part], taking_part)
         if intent is not Intent.SIT_OUT and len(taking_part) < len(staying):
             self._present = self._part(tuple(taking_part))
         return self._present
@@ -179,13 +183,13 @@ class Group:
             )
         self.meet(Intent.SIT_OUT)
 
-    def _check(self, said: np.ndarray[tuple[int, ...], np.dtype[np.int64]], ranks: list[int]) -> None:
-        odd = [index for index, row in enumerate(said) if tuple(row) != tuple(said[0])]
+    def _check(self, said: list[list[int]], ranks: list[int]) -> None:
+        odd = [index for index, row in enumerate(said) if row != said[0]]
         if not odd:
             return
         first, other = said[0], said[odd[0]]
         names = [str(self._communicator.members[ranks[index]]) for index in (0, odd[0])]
-        doing = [_DOING.get(Intent(int(row[0])), "?") for row in (first, other)]
+        doing = [_DOING.get(Intent(row[0]), "?") for row in (first, other)]
         if doing[0] == doing[1]:
             problem = f"{names[0]} and {names[1]} run different programs: each {doing[0]}, of other shapes or types"
         else:

@@ -58,7 +58,7 @@ def exchange_announce(k: Call, frame: Any) -> None:
 def exchange_start(k: Call, gradients: list[Array]) -> Any:
     """Start summing gradients over all trainers, in one buffer."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
-    shapes = _parse_shapes(k.attrs["shapes"])
+    shapes = k.state.get("shapes") or k.state.setdefault("shapes", _parse_shapes(k.attrs["shapes"]))
     nccl = nccl_of(trainers, k.dev) if k.dev.is_gpu and len(trainers.members) > 1 else None
     if nccl is not None:
         return _start_on_gpu(k, trainers, nccl, gradients, shapes)
@@ -253,5 +253,8 @@ def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]], memb
 
 def _unflatten(flat: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """Return the parts of `flat` in their shapes."""
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    return [flat[end - math.prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends.tolist())]
+    parts, end = [], 0
+    for shape in shapes:
+        begin, end = end, end + math.prod(shape)
+        parts.append(flat[begin:end].reshape(shape))
+    return parts
