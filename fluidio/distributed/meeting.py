@@ -162,14 +162,19 @@ class Meeting:
             return self.get("model", 0).removeprefix("in ")
 
     def missing(self, trainers: int, limit: float) -> list[int]:
-        """Wait for trainers to register; return those that have not done so within the limit."""
+        """Wait for trainers to register; return those that have not done so within the limit, or that of the host."""
         begin, missing = time.monotonic(), list(range(trainers))
         while True:
             came = [i for i in missing if self.get("member", i)]
             self._check_numbers(came, trainers)
             missing = [i for i in missing if i not in came]
             waited = time.monotonic() - begin
-            if not missing or waited > limit:
+            if not missing or self.get("over", 0):
+                return missing
+            if waited > limit:
+                if self.holds:
+                    self.put("over", 0)
+                    time.sleep(2 * _BEAT)  # the others read this before the store is gone, and say who is missing
                 return missing
             time.sleep(0.02)
 

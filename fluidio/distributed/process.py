@@ -73,6 +73,7 @@ def _meet() -> Group | None:
     global _group
     with _meeting:
         if _group is None and _membership is not None:
+            atexit.register(_await_store_calls)
             try:
                 _group = Group(_join(_membership))
             except (NobodyCame, MissingDependencyError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 from fluidio.distributed.environment import Launch
@@ -14,7 +15,8 @@ from fluidio.errors import DistributedError
 
 __all__ = ["serve"]
 
-_GOODBYE = 2.0  # seconds the first server gives the others to notice the end
+_GOODBYE = 10.0  # seconds the first server gives the others to notice the end
+_SOON = 2.0  # seconds; servers started together come sooner
 
 
 def serve(declared: Membership, launch: Launch | None, model: str = "") -> None:
@@ -22,6 +24,7 @@ def serve(declared: Membership, launch: Launch | None, model: str = "") -> None:
     with says_whom_it_waits_for(declared, launch):
         meeting = open_meeting(declared, launch)
         with meeting.declared():
+            meeting.put("came", declared.server)
             if meeting.holds:
                 meeting.serve_model(model)
             missing = meeting.missing(declared.trainers, meeting_limit())
@@ -44,12 +47,28 @@ def _outstay(meeting: Meeting, declared: Membership) -> list[str]:
     troubles = meeting.outstay(declared.trainers, step_limit())
     meeting.put("served", declared.server)
     if meeting.holds:
-        _see_off(meeting, len(declared.endpoints))
+        _see_off(meeting, declared)
     return troubles
 
 
-def _see_off(meeting: Meeting, servers: int) -> None:
-    """Stay until the other servers have noticed the end; do not wait long for one that was never started."""
-    deadline = time.monotonic() + _GOODBYE
-    while time.monotonic() < deadline and not all(meeting.get("served", i) for i in range(servers)):
+def _see_off(meeting: Meeting, declared: Membership) -> None:
+    """Stay until the other servers have noticed the end, even one that starts after it, but not for ever."""
+    begin = changed = time.monotonic()
+    late, told = list(enumerate(declared.endpoints)), False
+    while not all(meeting.get("served", server) for server in range(len(declared.endpoints))):
+        unseen = [(server, end) for server, end in late if not meeting.get("came", server)]
+        now = time.monotonic()
+        if unseen != late:
+            late, changed = unseen, now
+        if now > (begin + step_limit() if late else changed + _GOODBYE):
+            return
+        if late and not told and now > begin + _SOON:
+            told = True
+            print(
+                f"fluidio: the trainers have ended, but parameter server {', '.join(end for _, end in late)} has not "
+                f"come: {declared.endpoint}, where it would look for them, waits for it for up to {step_limit():g} s "
+                "(FLUIDIO_TIMEOUT)",
+                file=sys.stderr,
+                flush=True,
+            )
         time.sleep(0.02)

@@ -160,3 +160,17 @@ def test_processes_told_different_numbers_of_trainers_are_told_so(monkeypatch: p
     for call, told in zip(entering, (3, 2)):
         with pytest.raises(DistributedError, match=f"expects {told} trainers, but this process expects"):
             call.result()
+
+
+@needs_torch
+def test_a_trainer_whose_host_waits_no_longer_names_the_missing_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meeting, "_BEAT", 0.1)
+    (address,) = endpoints(1)
+    server = meeting.Meeting(address, hold=True, prefix="job", limit=60)
+    trainer = meeting.Meeting(address, hold=False, prefix="job", limit=60)
+    with ThreadPoolExecutor() as pool:
+        entering = pool.submit(trainer.enter, 0, 2, 60)
+        server.await_key("member", 0, 60)
+        assert server.missing(2, 0.1) == [1]
+        with pytest.raises(DistributedError, match="trainer 1 of 2 did not come to the meeting point"):
+            entering.result()
