@@ -143,7 +143,7 @@ def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyP
 def test_sizes_that_do_not_fit_the_arrays_are_refused() -> None:
     x, w, out = np.zeros((1, 2, 4, 4), "f"), np.zeros((3, 2, 1, 1), "f"), np.zeros((1, 3, 4, 4), "f")
     good = [x, out, w, np.zeros((1, 3), np.int64), 1, (1, 2, 4, 4), (3, 4, 4), (4, 4, 1, 1), (0, 0, 1, 1), (2, 1)]
-    good += [(0, 4), (0, 3)]
+    good += [1, 1]
     fast_conv.compiled.correlate(*good)
     for index, wrong in [
         (3, np.full((1, 3), 9, np.int64)),

@@ -82,11 +82,11 @@ def test_three_threads_compute_the_same_bits(monkeypatch: pytest.MonkeyPatch) ->
         threads.close()
 
 
-@pytest.mark.parametrize("rows, begin, end", [(3, 0, 4), (3, -1, 2), (4, 0, 4), (-3, 0, 0)])
-def test_sizes_that_do_not_fit_are_refused(rows: int, begin: int, end: int) -> None:
+@pytest.mark.parametrize("rows", [4, 2, -3])
+def test_sizes_that_do_not_fit_are_refused(rows: int) -> None:
     x, mean = np.ones((3, 4), np.float32), np.ones(3, np.float32)
     with pytest.raises(ValueError, match="do not fit"):
-        fast.compiled.layer_norm(x, None, None, x.copy(), mean, mean.copy(), (rows, 4), 1e-5, begin, end)
+        fast.compiled.layer_norm(x, None, None, x.copy(), mean, mean.copy(), (rows, 4), 1e-5, 1, 1)
     sums = np.empty((3, 2, 4), np.float32)
     with pytest.raises(ValueError, match="do not fit"):
-        fast.compiled.layer_norm_grad(x, None, mean, mean, x, x.copy(), sums, (rows, 4, 1), 1e-5, begin, end)
+        fast.compiled.layer_norm_grad(x, None, mean, mean, x, x.copy(), sums, (rows, 4, 1), 1e-5, 1, 1)

@@ -64,10 +64,10 @@ def test_three_threads_compute_the_same_bits(optimizer: str, monkeypatch: pytest
         threads.close()
 
 
-def test_a_part_outside_the_arrays_is_refused() -> None:
+def test_arrays_of_other_sizes_are_refused() -> None:
     x, less = np.ones(5, np.float32), np.ones(4, np.float32)
-    for args in [(x, x, x.copy(), (0.9, 0.1), False, 0, 6), (x, less, x.copy(), (0.9, 0.1), False, 0, 4)]:
+    for others in [(less, x.copy()), (x, less.copy())]:
         with pytest.raises(ValueError, match="do not fit"):
-            updates.compiled.momentum(*args)
+            updates.compiled.momentum(x, *others, (0.9, 0.1), False, 1, 1)
     with pytest.raises(ValueError, match="do not fit"):
-        updates.compiled.adam(x, x, x.copy(), x.copy(), (0.9, 0.1, 0.9, 0.1, 0.0, 0.1), 3, 2)
+        updates.compiled.adam(x, x, x.copy(), less.copy(), (0.9, 0.1, 0.9, 0.1, 0.0, 0.1), 1, 1)

@@ -98,4 +98,4 @@ def test_the_c_refuses_sizes_that_do_not_fit() -> None:
     a, out = np.ones((4, 4), np.float32), np.empty((4, 4), np.float32)
     for sizes in ((4, 4, 5), (5, 4, 4), (0, 4, 4), (1 << 40, 1 << 40, 4), (-4, -4, -4)):
         with pytest.raises(ValueError, match="do not fit"):
-            products.compiled.multiply(a, a, out, sizes, (False, False), (1, 1, 1), (0, 4), (0, 4))
+            products.compiled.multiply(a, a, out, sizes, (False, False), (1, 1, 1), 1, 1)

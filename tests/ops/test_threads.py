@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.ops import threads
+from fluidio.ops.compiled import channels
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +86,69 @@ def test_places_share_the_cores_and_num_threads_limits_them(
     )
     fluid.Executor(fluid.CPUPlace()).run(compiled, feed={"x": np.ones((8, 2), "float32")}, fetch_list=[loss])
     assert set(seen.values()) == {expected}
+
+
+POOL = pytest.mark.skipif(threads.pool is None, reason="there was no C compiler when fluidio was installed")
+
+
+def added_up(total: int, count: int) -> int:
+    """Add up the numbers below `total` in so many threads."""
+    sums: list[int] = []
+    threads.pool.call_in_parts(lambda begin, end: sums.append(sum(range(begin, end))), total, 1, count)
+    return sum(sums)
+
+
+@POOL
+def test_many_threads_share_work_at_the_same_time_and_none_is_done_twice() -> None:
+    found: list[int] = []
+
+    def caller() -> None:
+        found.extend(added_up(1000 + i, 2 + i % 5) for i in range(100))
+
+    callers = [threading.Thread(target=caller) for _ in range(12)]  # more than there can be jobs at a time
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert sorted(found) == sorted(sum(range(1000 + i)) for i in range(100) for _ in callers)
+
+
+@POOL
+def test_work_within_shared_work_is_shared_too() -> None:
+    assert [added_up(100, 3), added_up(100, 3)] == [4950, 4950]
+    inner: list[int] = []
+    threads.pool.call_in_parts(lambda begin, end: inner.append(added_up(50, 2)), 4, 1, 4)
+    assert inner == [1225] * 4
+
+
+@POOL
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    assert added_up(1000, 3) == 499500
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if added_up(1000, 3) == 499500 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert added_up(1000, 3) == 499500
+
+
+@POOL
+def test_other_threads_round_and_flush_as_the_caller_does() -> None:
+    before = channels.compiled.flush_denormals(0x8040)
+    try:
+        seen: set[int] = set()
+        for _ in range(20):
+            threads.pool.call_in_parts(lambda begin, end: seen.add(channels.compiled.flush_denormals(-1)), 3, 1, 3)
+        assert seen == {channels.compiled.flush_denormals(-1)}
+    finally:
+        if before is not None:
+            channels.compiled.flush_denormals(before)
+
+
+def test_without_the_c_python_has_threads_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "pool", None)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    assert parts(10, 1) == [(0, 3), (3, 6), (6, 10)]
+    with pytest.raises(ZeroDivisionError):
+        threads.share(9, 1, lambda begin, end: 1 // (6 - begin))

@@ -4,9 +4,12 @@
 #include "../../_python.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "_pool.h"
 
 #if !defined(__GNUC__)
 #error "needs the vectors of GCC or Clang; NumPy does the same"
@@ -95,8 +98,8 @@ static PyObject *done(Py_buffer *buffers, int count, int ok) {
 }
 
 /* Return whether the first `whole` buffers hold all planes, the others a number per channel; None fits anything. */
-static int planes_fit(const Planes *p, const Py_buffer *buffers, int whole, int count, Py_ssize_t begin, Py_ssize_t end) {
-    if (p->images < 1 || p->channels < 1 || p->size < 1 || begin < 0 || end > p->channels)
+static int planes_fit(const Planes *p, const Py_buffer *buffers, int whole, int count) {
+    if (p->images < 1 || p->channels < 1 || p->size < 1)
         return 0;
     for (int i = 0; i < count; i++) {
         Py_ssize_t floats = i < whole ? p->images * p->channels * p->size : p->channels;
@@ -106,112 +109,128 @@ static int planes_fit(const Planes *p, const Py_buffer *buffers, int whole, int 
     return 1;
 }
 
-/* normalise(x, other or None, y, scale, bias, mean, variance, inverse, (images, channels, size), epsilon, relu, begin,
-   end): fill y, and the statistics of channels [begin, end). */
-static PyObject *normalise(PyObject *module, PyObject *args) {
-    Py_buffer b[8] = {{0}};
+/* What threads share: the arrays of a call, its sizes and numbers. */
+typedef struct {
+    Py_buffer b[9];
     Planes p;
-    float epsilon;
-    int relu;
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "y*z*w*y*y*w*w*w*(nnn)fpnn", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7,
-                          &p.images, &p.channels, &p.size, &epsilon, &relu, &begin, &end))
-        return NULL;
-    int ok = planes_fit(&p, b, 3, 8, begin, end);
+    Windows w;
+    float number;
+    int flag;
+    atomic_int failed;
+    Py_ssize_t least, threads; /* a thread is worth `least` channels, planes or elements */
+} Call;
+
+/* Do a call's work, `total` channels, planes or elements, on its threads; release its arrays. */
+static PyObject *run(Call *c, Part *part, Py_ssize_t total, int buffers, int ok) {
     if (ok) {
         Py_BEGIN_ALLOW_THREADS
-        CALL(normalise, &p, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, b[6].buf, b[7].buf, epsilon,
-             relu, begin, end);
+        share(part, c, total, c->least, c->threads);
         Py_END_ALLOW_THREADS
     }
-    return done(b, 8, ok);
+    PyObject *result = done(c->b, buffers, ok);
+    if (result == NULL || !atomic_load(&c->failed))
+        return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
+}
+
+static void some_normalised(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    Py_buffer *b = c->b;
+    CALL(normalise, &c->p, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, b[6].buf, b[7].buf, c->number,
+         c->flag, begin, end);
+}
+
+/* normalise(x, other or None, y, scale, bias, mean, variance, inverse, (images, channels, size), epsilon, relu, least,
+   threads): fill y, and the statistics of the channels. */
+static PyObject *normalise(PyObject *module, PyObject *args) {
+    Call c = {.b = {{0}}};
+    Py_buffer *b = c.b;
+    if (!PyArg_ParseTuple(args, "y*z*w*y*y*w*w*w*(nnn)fpnn", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7,
+                          &c.p.images, &c.p.channels, &c.p.size, &c.number, &c.flag, &c.least, &c.threads))
+        return NULL;
+    return run(&c, some_normalised, c.p.channels, 8, planes_fit(&c.p, b, 3, 8));
+}
+
+static void some_gradients(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    Py_buffer *b = c->b;
+    CALL(normalise_grad, &c->p, b[0].buf, b[1].buf, b[2].buf, b[4].buf, b[5].buf, b[6].buf, b[3].buf, b[7].buf,
+         b[8].buf, c->flag, begin, end);
 }
 
 /* normalise_grad(x, dy, out or None, dx or None, scale, mean, inverse, dscale, dbias, (images, channels, size), fixed,
-   begin, end): with `out`, gradients count where that is above zero; `fixed`: statistics that were given. */
+   least, threads): with `out`, gradients count where that is above zero; `fixed`: statistics that were given. */
 static PyObject *normalise_grad(PyObject *module, PyObject *args) {
-    Py_buffer b[9] = {{0}};
+    Call c = {.b = {{0}}};
+    Py_buffer *b = c.b;
     PyObject *dx;
-    Planes p;
-    int fixed;
-    Py_ssize_t begin, end;
     if (!PyArg_ParseTuple(args, "y*y*z*Oy*y*y*w*w*(nnn)pnn", b, b + 1, b + 2, &dx, b + 4, b + 5, b + 6, b + 7, b + 8,
-                          &p.images, &p.channels, &p.size, &fixed, &begin, &end))
+                          &c.p.images, &c.p.channels, &c.p.size, &c.flag, &c.least, &c.threads))
         return NULL;
     if (dx != Py_None && PyObject_GetBuffer(dx, b + 3, PyBUF_WRITABLE) < 0) {
         done(b, 9, 1);
         return NULL;
     }
-    int ok = planes_fit(&p, b, 4, 9, begin, end);
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        CALL(normalise_grad, &p, b[0].buf, b[1].buf, b[2].buf, b[4].buf, b[5].buf, b[6].buf, b[3].buf, b[7].buf,
-             b[8].buf, fixed, begin, end);
-        Py_END_ALLOW_THREADS
-    }
-    return done(b, 9, ok);
+    return run(&c, some_gradients, c.p.channels, 9, planes_fit(&c.p, b, 4, 9));
 }
 
-/* relu_grad(out, dout, dx, begin, end) */
+static void some_relu(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    CALL(relu_grad, (float *)c->b[0].buf + begin, (float *)c->b[1].buf + begin, (float *)c->b[2].buf + begin,
+         end - begin);
+}
+
+/* relu_grad(out, dout, dx, least, threads) */
 static PyObject *relu_grad(PyObject *module, PyObject *args) {
-    Py_buffer b[3] = {{0}};
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "y*y*w*nn", b, b + 1, b + 2, &begin, &end))
+    Call c = {.b = {{0}}};
+    Py_buffer *b = c.b;
+    if (!PyArg_ParseTuple(args, "y*y*w*nn", b, b + 1, b + 2, &c.least, &c.threads))
         return NULL;
-    int ok = b[0].len == b[1].len && b[0].len == b[2].len && begin >= 0 && begin <= end && 4 * end <= b[0].len;
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        CALL(relu_grad, (float *)b[0].buf + begin, (float *)b[1].buf + begin, (float *)b[2].buf + begin, end - begin);
-        Py_END_ALLOW_THREADS
-    }
-    return done(b, 3, ok);
+    return run(&c, some_relu, b[0].len / 4, 3, b[0].len == b[1].len && b[0].len == b[2].len);
 }
 
-static int windows_fit(const Windows *w, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inputs, Py_ssize_t outputs) {
+static int windows_fit(const Windows *w, Py_ssize_t inputs, Py_ssize_t outputs) {
     return w->planes >= 0 && w->height > 0 && w->width > 0 && w->rows > 0 && w->cols > 0 && w->high > 0 &&
-           w->wide > 0 && w->step_y > 0 && w->step_x > 0 && begin >= 0 && begin <= end && end <= w->planes &&
-           inputs == 4 * w->planes * w->height * w->width && outputs == 4 * w->planes * w->rows * w->cols;
+           w->wide > 0 && w->step_y > 0 && w->step_x > 0 && inputs == 4 * w->planes * w->height * w->width &&
+           outputs == 4 * w->planes * w->rows * w->cols;
 }
 
-#define WINDOWS &w.planes, &w.height, &w.width, &w.rows, &w.cols, &w.high, &w.wide, &w.step_y, &w.step_x, &w.pad_y, &w.pad_x
+#define WINDOWS(w) &w.planes, &w.height, &w.width, &w.rows, &w.cols, &w.high, &w.wide, &w.step_y, &w.step_x, &w.pad_y, &w.pad_x
 
-/* max_pool(x, out, (planes, height, width, rows, cols, high, wide, step_y, step_x, pad_y, pad_x), lowest, begin, end) */
+static void some_pooled(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    CALL(max_pool, &c->w, c->b[0].buf, c->b[1].buf, c->number, begin, end);
+}
+
+/* max_pool(x, out, (planes, height, width, rows, cols, high, wide, step_y, step_x, pad_y, pad_x), lowest, least,
+   threads) */
 static PyObject *max_pool(PyObject *module, PyObject *args) {
-    Py_buffer b[2] = {{0}};
-    Windows w;
-    float lowest;
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "y*w*(nnnnnnnnnnn)fnn", b, b + 1, WINDOWS, &lowest, &begin, &end))
+    Call c = {.b = {{0}}};
+    if (!PyArg_ParseTuple(args, "y*w*(nnnnnnnnnnn)fnn", c.b, c.b + 1, WINDOWS(c.w), &c.number, &c.least, &c.threads))
         return NULL;
-    int ok = windows_fit(&w, begin, end, b[0].len, b[1].len);
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        CALL(max_pool, &w, b[0].buf, b[1].buf, lowest, begin, end);
-        Py_END_ALLOW_THREADS
-    }
-    return done(b, 2, ok);
+    return run(&c, some_pooled, c.w.planes, 2, windows_fit(&c.w, c.b[0].len, c.b[1].len));
 }
 
-/* max_pool_grad(x, out, dout, dx, (...), begin, end) */
-static PyObject *max_pool_grad(PyObject *module, PyObject *args) {
-    Py_buffer b[4] = {{0}};
-    Windows w;
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "y*y*y*w*(nnnnnnnnnnn)nn", b, b + 1, b + 2, b + 3, WINDOWS, &begin, &end))
-        return NULL;
-    int ok = windows_fit(&w, begin, end, b[0].len, b[1].len) && b[2].len == b[1].len && b[3].len == b[0].len;
-    int32_t *waiting = ok ? malloc(4 * w.cols) : NULL;
-    if (ok && waiting == NULL) {
-        done(b, 4, 1);
-        return PyErr_NoMemory();
+static void some_spread(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    int32_t *waiting = malloc(4 * c->w.cols);
+    if (waiting == NULL) {
+        atomic_store(&c->failed, 1);
+        return;
     }
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        CALL(max_pool_grad, &w, b[0].buf, b[1].buf, b[2].buf, b[3].buf, waiting, begin, end);
-        Py_END_ALLOW_THREADS
-    }
+    CALL(max_pool_grad, &c->w, c->b[0].buf, c->b[1].buf, c->b[2].buf, c->b[3].buf, waiting, begin, end);
     free(waiting);
-    return done(b, 4, ok);
+}
+
+/* max_pool_grad(x, out, dout, dx, (...), least, threads) */
+static PyObject *max_pool_grad(PyObject *module, PyObject *args) {
+    Call c = {.b = {{0}}};
+    Py_buffer *b = c.b;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*(nnnnnnnnnnn)nn", b, b + 1, b + 2, b + 3, WINDOWS(c.w), &c.least, &c.threads))
+        return NULL;
+    int ok = windows_fit(&c.w, b[0].len, b[1].len) && b[2].len == b[1].len && b[3].len == b[0].len;
+    return run(&c, some_spread, c.w.planes, 4, ok);
 }
 
 static PyMethodDef methods[] = {
@@ -225,7 +244,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{Py_mod_exec, (void *)take_share}, {0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_channels", NULL, 0, methods, slots, NULL, NULL, NULL};
 

@@ -18,8 +18,8 @@ def normalise(
     sizes: _Sizes,
     epsilon: float,
     relu: bool,
-    begin: int,
-    end: int,
+    least: int,
+    threads: int,
     /,
 ) -> None: ...
 def normalise_grad(
@@ -34,12 +34,12 @@ def normalise_grad(
     dbias: Buffer,
     sizes: _Sizes,
     fixed: bool,
-    begin: int,
-    end: int,
+    least: int,
+    threads: int,
     /,
 ) -> None: ...
-def relu_grad(out: Buffer, dout: Buffer, dx: Buffer, begin: int, end: int, /) -> None: ...
-def max_pool(x: Buffer, out: Buffer, windows: _Sizes, lowest: float, begin: int, end: int, /) -> None: ...
+def relu_grad(out: Buffer, dout: Buffer, dx: Buffer, least: int, threads: int, /) -> None: ...
+def max_pool(x: Buffer, out: Buffer, windows: _Sizes, lowest: float, least: int, threads: int, /) -> None: ...
 def max_pool_grad(
-    x: Buffer, out: Buffer, dout: Buffer, dx: Buffer, windows: _Sizes, begin: int, end: int, /
+    x: Buffer, out: Buffer, dout: Buffer, dx: Buffer, windows: _Sizes, least: int, threads: int, /
 ) -> None: ...

@@ -7,9 +7,12 @@
 
 #include "../../_python.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "_pool.h"
 
 #if !defined(__GNUC__)
 #error "needs the vectors of GCC or Clang; NumPy does the same"
@@ -25,108 +28,21 @@
 #define NOT_MANY 32          /* channels or filters below which the direct way wins with narrow vectors, and */
 #define A_FEW 8              /* channels below which it does for the filter's gradient */
 #define FEW 2                /* filters per group that are not worth columns */
+#define UNIT 32              /* filters that stay together: as many as the widest panel */
+#define PLACES_PER_FILTER 4  /* places that are gathered in the time in which a filter is arranged */
+#define ARRANGED 64          /* multiplications in the time in which an element is arranged */
 
-/* Where columns come from: images of one group, and the grid of places over them. */
-typedef struct {
-    Py_ssize_t images, channels, height, width, plane, image; /* plane, image: floats from one to the next */
-    Py_ssize_t rows, cols, step_y, step_x, taps;
-    const int64_t *tap; /* y, x and position in a filter, for each tap */
-    const float *from_end;
-    Py_ssize_t first_y, first_x; /* for 3 x 3 taps: the first one, and their order */
-    int order[9];
-} Grid;
-
-/* Where products go: filters of one group; places lie `step` apart from (y, x) on. */
-typedef struct {
-    Py_ssize_t filters, width, plane, image, y, x, step_y, step_x;
-} Target;
-
-/* How filters lie in memory: floats from one filter or channel to the next. */
-typedef struct {
-    Py_ssize_t filter, channel;
-} Filters;
-
-/* A run of floats: from < 0 means zeros. */
-typedef struct {
-    Py_ssize_t to, from, count;
-} Move;
-
-static Py_ssize_t add_move(Move *moves, Py_ssize_t count, Py_ssize_t to, Py_ssize_t from, Py_ssize_t length, int dense) {
-    if (length <= 0)
-        return count;
-    Move *before = moves + count - 1;
-    if (count > 0 && ((from < 0 && before->from < 0) || (dense && from >= 0 && before->from >= 0 &&
-                                                         before->from + before->count == from))) {
-        before->count += length;
-        return count;
-    }
-    moves[count] = (Move){to, from, length};
-    return count + 1;
-}
-
-static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
-    return value < low ? low : value > high ? high : value;
-}
-
-/* Division that rounds up, for any sign of `a`. */
-static Py_ssize_t up(Py_ssize_t a, Py_ssize_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
-
-/* List the elements one tap covers at the places [begin, end): at most three moves per row of places. */
-static Py_ssize_t moves_of(const Grid *g, Py_ssize_t tap, Py_ssize_t begin, Py_ssize_t end, Move *moves) {
-    Py_ssize_t count = 0, area = g->rows * g->cols, dy = g->tap[3 * tap], dx = g->tap[3 * tap + 1];
-    for (Py_ssize_t place = begin; place < end;) {
-        Py_ssize_t image = place / area, row = place % area / g->cols, col = place % g->cols, to = place - begin;
-        Py_ssize_t length = g->cols - col < end - place ? g->cols - col : end - place;
-        Py_ssize_t y = row * g->step_y + dy, x = col * g->step_x + dx;
-        place += length;
-        if (y < 0 || y >= g->height) {
-            count = add_move(moves, count, to, -1, length, 0);
-            continue;
-        }
-        Py_ssize_t left = clamp(up(-x, g->step_x), 0, length), right = clamp(up(g->width - x, g->step_x), left, length);
-        Py_ssize_t from = image * g->image + y * g->width + x;
-        count = add_move(moves, count, to, -1, left, 0);
-        count = add_move(moves, count, to + left, from + left * g->step_x, right - left, g->step_x == 1);
-        count = add_move(moves, count, to + right, -1, length - right, 0);
-    }
-    return count;
-}
-
-/* List where the places [begin, end) go, `from` counting from `begin`. */
-static Py_ssize_t runs_of(const Grid *g, const Target *t, Py_ssize_t begin, Py_ssize_t end, Move *moves) {
-    Py_ssize_t count = 0, area = g->rows * g->cols;
-    for (Py_ssize_t place = begin; place < end;) {
-        Py_ssize_t image = place / area, row = place % area / g->cols, col = place % g->cols;
-        Py_ssize_t length = g->cols - col < end - place ? g->cols - col : end - place;
-        Py_ssize_t to = image * t->image + (t->y + row * t->step_y) * t->width + t->x + col * t->step_x;
-        Move *before = moves + count - 1;
-        if (count > 0 && t->step_x == 1 && before->to + before->count == to)
-            before->count += length;
-        else
-            moves[count++] = (Move){to, place - begin, length};
-        place += length;
-    }
-    return count;
-}
-
-static inline void put(float *to, const float *from, const Move *moves, Py_ssize_t count, Py_ssize_t step) {
-    for (const Move *move = moves; move < moves + count; move++)
-        if (step == 1)
-            memcpy(to + move->to, from + move->from, 4 * move->count);
-        else
-            for (Py_ssize_t i = 0; i < move->count; i++)
-                to[move->to + i * step] = from[move->from + i];
-}
+#include "_grid.h"
 
 #define LOOPS "_tiles.h"
 #include "_sets.h"
 
+typedef void Pack(const Grid *, const Target *, const Filters *, const float *, float *, Py_ssize_t, Py_ssize_t);
 typedef int Correlate(const Grid *, const Target *, const float *, const float *, float *, Py_ssize_t, Py_ssize_t);
 
 typedef struct {
     Py_ssize_t high, lanes;
-    void (*pack)(const Grid *, const Target *, const Filters *, const float *, float *);
-    void (*spread_filters)(const Grid *, const Target *, const Filters *, const float *, float *);
+    Pack *pack, *spread_filters;
     Correlate *correlate, *direct, *planes, *winograd;
     Correlate *filter_gradient, *direct_gradient, *planes_gradient, *winograd_gradient;
 } Set;
@@ -166,7 +82,7 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
 /* The arguments of both functions below. */
 typedef struct {
     Py_buffer images, outs, filters, taps; /* outs: the product, or the gradient of the output */
-    Py_ssize_t groups, out_height, begin, end, first, last; /* first, last: filters of a group */
+    Py_ssize_t groups, out_height, worth, threads; /* a thread is worth so many multiplications */
     Grid g;
     Target t;
     Filters w;
@@ -199,18 +115,17 @@ static int fits(const Work *work) {
 }
 
 /* Read (images, outs, filters, taps, groups, (images, channels, height, width), (filters, height, width),
-   (rows, cols, step_y, step_x), (y, x, step_y, step_x), (filter, channel), (begin, end), (first, last)): sizes of the
-   images and of the output for a group, the grid of places, where they go in the output, how filters lie in memory, the
-   rows and the filters of each group to compute. */
+   (rows, cols, step_y, step_x), (y, x, step_y, step_x), (filter, channel), worth, threads): sizes of the images and of
+   the output for a group, the grid of places, where they go in the output, how filters lie in memory, and how many
+   multiplications a thread is worth. */
 static int take(Work *work, PyObject *args, const char *format) {
     Grid *g = &work->g;
     Target *t = &work->t;
     if (!PyArg_ParseTuple(args, format, &work->images, &work->outs, &work->filters, &work->taps, &work->groups,
                           &g->images, &g->channels, &g->height, &g->width, &t->filters, &work->out_height, &t->width,
                           &g->rows, &g->cols, &g->step_y, &g->step_x, &t->y, &t->x, &t->step_y, &t->step_x,
-                          &work->w.filter, &work->w.channel, &work->begin, &work->end, &work->first, &work->last))
+                          &work->w.filter, &work->w.channel, &work->worth, &work->threads))
         return 0;
-    work->first = clamp(work->first, 0, t->filters), work->last = clamp(work->last, work->first, t->filters);
     g->plane = g->height * g->width;
     g->image = work->groups * g->channels * g->plane;
     g->tap = work->taps.buf;
@@ -275,6 +190,102 @@ static Py_ssize_t tile_row(const Grid *g, Py_ssize_t row) {
     return row / g->rows * ((g->rows + 1) / 2) + (row % g->rows + 1) / 2;
 }
 
+/* What threads know of a convolution: how it is computed, and the arranged filters of all groups. */
+typedef struct {
+    const Work *work;
+    const Set *set;
+    Pack *pack;
+    float *packed;
+    Py_ssize_t packed_group; /* floats from one group to the next */
+    Correlate *run;
+    int winograd, by_rows; /* by_rows: rows of places, not places, are counted */
+    atomic_int failed;
+} Plan;
+
+static Py_ssize_t padded(const Set *set, Py_ssize_t filters) { return (filters + set->high - 1) / set->high * set->high; }
+
+static Py_ssize_t packed_size(const Plan *p, Py_ssize_t filters) {
+    const Grid *g = &p->work->g;
+    Py_ssize_t all = padded(p->set, filters);
+    return p->winograd ? 16 * (all * g->channels + APART) : all * g->channels * g->taps;
+}
+
+static const float *group_of(const Py_buffer *buffer, const Work *work, Py_ssize_t group) {
+    return (const float *)buffer->buf + group * (buffer->len / 4 / work->groups);
+}
+
+/* Compute some rows of places for some filters of a group, with these filters arranged. */
+static int rows_of_group(const Plan *p, const Target *t, Py_ssize_t group, Py_ssize_t first, const float *packed,
+                         Py_ssize_t begin, Py_ssize_t end) {
+    const Work *work = p->work;
+    const Grid *g = &work->g;
+    const float *from = (const float *)work->images.buf + group * g->channels * g->plane;
+    float *to = (float *)work->outs.buf + (group * work->t.filters + first) * t->plane;
+    if (p->winograd)
+        return p->run(g, t, from, packed, to, tile_row(g, begin), tile_row(g, end));
+    return p->by_rows ? p->run(g, t, from, packed, to, begin, end)
+                      : p->run(g, t, from, packed, to, begin * g->cols, end * g->cols);
+}
+
+/* Arrange filters, `high` at a time, counted over all groups. */
+static void pack_some(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    const Plan *p = work;
+    const Target *t = &p->work->t;
+    Py_ssize_t each = padded(p->set, t->filters) / p->set->high;
+    for (Py_ssize_t unit = begin, stop; unit < end; unit = stop) {
+        Py_ssize_t group = unit / each, first = unit % each * p->set->high;
+        stop = (group + 1) * each < end ? (group + 1) * each : end;
+        Py_ssize_t last = (stop - group * each) * p->set->high;
+        p->pack(&p->work->g, t, &p->work->w, group_of(&p->work->filters, p->work, group),
+                p->packed + group * p->packed_group, first, last < t->filters ? last : t->filters);
+    }
+}
+
+static void some_rows(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Plan *p = work;
+    for (Py_ssize_t group = 0; group < p->work->groups; group++)
+        if (rows_of_group(p, &p->work->t, group, 0, p->packed + group * p->packed_group, begin, end) != 0)
+            atomic_store(&p->failed, 1);
+}
+
+/* Arrange some filters of the only group, and compute all places for them. */
+static void some_filters(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Plan *p = work;
+    Target some = p->work->t;
+    Py_ssize_t first = begin * UNIT, last = end * UNIT < some.filters ? end * UNIT : some.filters;
+    some.filters = last - first;
+    float *packed = malloc(4 * packed_size(p, some.filters));
+    if (packed == NULL) {
+        atomic_store(&p->failed, 1);
+        return;
+    }
+    const float *filters = (const float *)p->work->filters.buf + first * p->work->w.filter;
+    p->pack(&p->work->g, &some, &p->work->w, filters, packed, 0, some.filters);
+    if (rows_of_group(p, &some, 0, first, packed, 0, p->work->g.images * p->work->g.rows) != 0)
+        atomic_store(&p->failed, 1);
+    free(packed);
+}
+
+static void correlate_all(Plan *p) {
+    const Work *work = p->work;
+    Py_ssize_t rows = work->g.images * work->g.rows, depth = work->g.channels * work->g.taps, filters = work->t.filters;
+    Py_ssize_t each = depth * work->groups * work->g.cols; /* multiplications for a row and a filter */
+    if (work->groups == 1 && filters > rows * work->g.cols / PLACES_PER_FILTER) {
+        share(some_filters, p, up(filters, UNIT), up(work->worth, each * (rows ? rows : 1) * UNIT), work->threads);
+        return;
+    }
+    p->packed_group = packed_size(p, filters);
+    p->packed = malloc(4 * p->packed_group * work->groups);
+    if (p->packed == NULL) {
+        atomic_store(&p->failed, 1);
+        return;
+    }
+    share(pack_some, p, padded(p->set, filters) / p->set->high * work->groups,
+          up(work->worth / ARRANGED, depth * p->set->high), work->threads);
+    share(some_rows, p, rows, up(work->worth, each * filters), work->threads);
+    free(p->packed);
+}
+
 static PyObject *finish(Work *work, int failed) {
     release(work);
     if (failed)
@@ -282,74 +293,93 @@ static PyObject *finish(Work *work, int failed) {
     Py_RETURN_NONE;
 }
 
-/* correlate(...): fill the rows [begin, end) of places, counted over all images, for the filters [first, last). */
+/* correlate(...): fill all places. The method depends on neither threads nor how the work is divided. */
 static PyObject *correlate(PyObject *module, PyObject *args) {
     Work work;
-    if (!take(&work, args, "y*w*y*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)(nn)(nn)"))
+    if (!take(&work, args, "y*w*y*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)nn"))
         return NULL;
-    const Grid *g = &work.g;
-    const Target *t = &work.t;
-    int winograd = by_winograd(&work);
-    const Set *set = winograd ? NULL : directly(&work);
-    int direct = set != NULL;
-    if (!direct)
-        set = use;
-    Py_ssize_t begin = clamp(work.begin, 0, g->images * g->rows), end = clamp(work.end, begin, g->images * g->rows);
-    Target some = *t; /* the method depends on all filters, so that results do not depend on how they are divided */
-    some.filters = work.last - work.first;
-    Py_ssize_t depth = g->channels * g->taps, padded = (some.filters + set->high - 1) / set->high * set->high;
-    int few = t->filters <= FEW, failed = 0;
+    Plan p = {.work = &work, .winograd = by_winograd(&work)};
+    const Set *direct = p.winograd ? NULL : directly(&work);
+    p.set = direct != NULL ? direct : use;
+    p.pack = p.winograd ? p.set->spread_filters : p.set->pack;
+    p.by_rows = direct != NULL || work.t.filters <= FEW;
+    p.run = p.winograd                ? p.set->winograd
+            : direct != NULL          ? p.set->direct
+            : work.t.filters <= FEW   ? p.set->planes
+                                      : p.set->correlate;
     Py_BEGIN_ALLOW_THREADS
-    float *packed = malloc(4 * (winograd ? 16 * (padded * g->channels + APART) : padded * depth));
-    failed = packed == NULL;
-    for (Py_ssize_t group = 0; group < work.groups && !failed; group++) {
-        const float *from = (const float *)work.images.buf + group * g->channels * g->plane;
-        float *to = (float *)work.outs.buf + (group * t->filters + work.first) * t->plane;
-        const float *filters = (const float *)work.filters.buf + group * (work.filters.len / 4 / work.groups);
-        (winograd ? set->spread_filters : set->pack)(g, &some, &work.w, filters + work.first * work.w.filter, packed);
-        failed = winograd ? set->winograd(g, &some, from, packed, to, tile_row(g, begin), tile_row(g, end))
-                 : direct ? set->direct(g, &some, from, packed, to, begin, end)
-                 : few    ? set->planes(g, &some, from, packed, to, begin, end)
-                          : set->correlate(g, &some, from, packed, to, begin * g->cols, end * g->cols);
-    }
-    free(packed);
+    correlate_all(&p);
     Py_END_ALLOW_THREADS
-    return finish(&work, failed);
+    return finish(&work, atomic_load(&p.failed));
 }
 
-/* filter_gradient(...): fill the rows [begin, end) of the filters' gradient, ordered by tap, then channel, for the
-   filters [first, last). */
+/* Compute some rows of the filters' gradient, ordered by tap, then channel; or all rows of some filters. */
+static void gradient_part(Plan *p, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t first, Py_ssize_t last) {
+    const Work *work = p->work;
+    const Grid *g = &work->g;
+    Target some = work->t;
+    some.filters = last - first;
+    for (Py_ssize_t group = 0; group < work->groups; group++)
+        if (p->run(g, &some, (const float *)work->images.buf + group * g->channels * g->plane,
+                   (const float *)work->outs.buf + (group * work->t.filters + first) * some.plane,
+                   (float *)work->filters.buf + (group * work->t.filters + first) * g->channels * g->taps, begin,
+                   end) != 0)
+            atomic_store(&p->failed, 1);
+}
+
+static Py_ssize_t gradient_rows(const Plan *p) {
+    return p->work->g.channels * (p->by_rows ? p->work->g.taps : 1);
+}
+
+static void gradient_of_rows(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    gradient_part(work, begin, end, 0, ((Plan *)work)->work->t.filters);
+}
+
+static void gradient_of_filters(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Py_ssize_t filters = ((Plan *)work)->work->t.filters;
+    gradient_part(work, 0, gradient_rows(work), begin * UNIT, end * UNIT < filters ? end * UNIT : filters);
+}
+
+static void gradient_all(Plan *p) {
+    const Work *work = p->work;
+    const Grid *g = &work->g;
+    Py_ssize_t filters = work->t.filters, depth = g->channels * g->taps, rows = gradient_rows(p);
+    Py_ssize_t each = g->images * g->rows * g->cols * work->groups * (depth / rows); /* for a row and a filter */
+    each = each > 0 ? each : 1;
+    if (p->winograd)
+        gradient_part(p, work->worth, work->threads, 0, filters);
+    else if (work->groups == 1 && filters > depth)
+        share(gradient_of_filters, p, up(filters, UNIT), up(work->worth, each * rows * UNIT), work->threads);
+    else
+        share(gradient_of_rows, p, rows, up(work->worth, each * filters), work->threads);
+}
+
+/* filter_gradient(...): fill the filters' gradient. */
 static PyObject *filter_gradient(PyObject *module, PyObject *args) {
     Work work;
-    if (!take(&work, args, "y*y*w*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)(nn)(nn)"))
+    if (!take(&work, args, "y*y*w*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)nn"))
         return NULL;
     const Grid *g = &work.g;
     const Target *t = &work.t;
-    Py_ssize_t depth = g->channels * g->taps;
-    Py_ssize_t begin = clamp(work.begin, 0, depth), end = clamp(work.end, begin, depth);
-    if (work.filters.len != 4 * work.groups * t->filters * depth || g->rows != work.out_height || g->cols != t->width) {
+    if (work.filters.len != 4 * work.groups * t->filters * g->channels * g->taps || g->rows != work.out_height ||
+        g->cols != t->width) {
         PyErr_SetString(PyExc_ValueError, "a filter's gradient needs every tap and every place");
         release(&work);
         return NULL;
     }
-    Correlate *run = t->filters <= FEW ? use->planes_gradient : use->filter_gradient;
+    Plan p = {.work = &work, .by_rows = 1};
+    p.run = t->filters <= FEW ? use->planes_gradient : use->filter_gradient;
     if (by_winograd(&work) && g->order[0] == 0 && g->order[8] == 8) {
-        run = use->winograd_gradient;
-        begin = up(begin, 9), end = up(end, 9);
+        p.run = use->winograd_gradient;
+        p.winograd = 1;
     } else if ((t->filters < NOT_MANY || g->channels < A_FEW) && directly(&work) != NULL) {
-        run = directly(&work)->direct_gradient;
-        begin = up(begin, g->taps), end = up(end, g->taps);
+        p.run = directly(&work)->direct_gradient;
+        p.by_rows = 0;
     }
-    Target some = *t;
-    some.filters = work.last - work.first;
-    int failed = 0;
     Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t group = 0; group < work.groups && !failed; group++)
-        failed = run(g, &some, (const float *)work.images.buf + group * g->channels * g->plane,
-                     (const float *)work.outs.buf + (group * t->filters + work.first) * t->plane,
-                     (float *)work.filters.buf + (group * t->filters + work.first) * depth, begin, end);
+    gradient_all(&p);
     Py_END_ALLOW_THREADS
-    return finish(&work, failed);
+    return finish(&work, atomic_load(&p.failed));
 }
 
 static PyMethodDef methods[] = {
@@ -359,7 +389,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{Py_mod_exec, (void *)take_share}, {0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_convolve", NULL, 0, methods, slots, NULL, NULL, NULL};
 

@@ -16,8 +16,8 @@ def correlate(
     grid: _Sizes,
     target: _Sizes,
     strides: _Sizes,
-    rows: _Sizes,
-    some_filters: _Sizes,
+    worth: int,
+    threads: int,
     /,
 ) -> None: ...
 def filter_gradient(
@@ -31,7 +31,7 @@ def filter_gradient(
     grid: _Sizes,
     target: _Sizes,
     strides: _Sizes,
-    rows: _Sizes,
-    some_filters: _Sizes,
+    worth: int,
+    threads: int,
     /,
 ) -> None: ...

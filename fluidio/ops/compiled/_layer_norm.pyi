@@ -12,8 +12,8 @@ def layer_norm(
     variance: Buffer,
     sizes: tuple[int, int],
     epsilon: float,
-    begin: int,
-    end: int,
+    least: int,
+    threads: int,
     /,
 ) -> None: ...
 def layer_norm_grad(
@@ -26,7 +26,7 @@ def layer_norm_grad(
     sums: Buffer,
     sizes: tuple[int, int, int],
     epsilon: float,
-    begin: int,
-    end: int,
+    least: int,
+    threads: int,
     /,
 ) -> None: ...

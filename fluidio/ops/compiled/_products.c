@@ -2,9 +2,12 @@
 
 #include "../../_python.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "_pool.h"
 
 #if !defined(__GNUC__)
 #error "needs the vectors of GCC or Clang; NumPy does the same"
@@ -12,7 +15,8 @@
 
 #define CHUNK 256    /* products added up in one go: panels of both sides then stay in the L1 cache */
 #define ROWS 192     /* rows of A in the L2 cache; a multiple of every HIGH */
-#define COLUMNS 2304 /* columns of B in the L3 cache; a multiple of every PANEL */
+#define COLUMNS 2304 /* columns of B, or all rows of A, in the L3 cache; a multiple of every PANEL */
+#define ARRANGED 64  /* multiplications in the time in which an element is arranged */
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 #if defined(__clang__)
@@ -33,22 +37,29 @@ typedef struct {
     Axis lines, steps;
 } Side;
 
+/* A product C = A B. By rows, threads divide the rows of A, and the columns of B are common to them; else they divide
+   the columns. Steps [step, step + deep) of the common lines [first, first + some) are arranged in `common`. */
+typedef struct {
+    Side a, b;
+    float *c, *common;
+    Axis across;
+    Py_ssize_t row, rows, depth, columns, first, some, step, deep;
+    int by_rows;
+    atomic_int failed;
+} Product;
+
 static inline Py_ssize_t place(const Axis *axis, Py_ssize_t at) {
     return at / axis->fold * axis->further + at % axis->fold * axis->apart;
 }
 
 static inline Py_ssize_t least(Py_ssize_t a, Py_ssize_t b) { return a < b ? a : b; }
 
-static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
-    return value < low ? low : value > high ? high : value;
-}
+static Py_ssize_t up(Py_ssize_t a, Py_ssize_t b) { return (a + b - 1) / b; }
 
 #define LOOPS "_products.h"
 #include "_sets.h"
 
-typedef int Product(const Side *, const Side *, float *, Py_ssize_t, const Axis *, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                    Py_ssize_t, Py_ssize_t);
-static Product *use = product_128;
+static void (*use)(Product *, Py_ssize_t, Py_ssize_t) = product_128;
 
 /* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
 static PyObject *instructions(PyObject *module, PyObject *args) {
@@ -74,41 +85,39 @@ static int takes(const Py_buffer *buffer, Py_ssize_t rows, Py_ssize_t columns, P
     return 1;
 }
 
-/* multiply(a, b, out, (rows, depth, columns), (a_turned, b_turned), (a_images, b_images, out_images), (top, bottom),
-   (left, right)): compute these rows and columns of A B. A turned side lies in memory as its transpose. */
+/* multiply(a, b, out, (rows, depth, columns), (a_turned, b_turned), (a_images, b_images, out_images), worth, threads):
+   compute A B. A turned side lies in memory as its transpose; a thread is worth so many multiplications. */
 static PyObject *multiply(PyObject *module, PyObject *args) {
     Py_buffer a, b, out;
-    Py_ssize_t rows, depth, columns, top, bottom, left, right, in_a, in_b, in_out;
-    int a_turned, b_turned, failed = 0;
-    if (!PyArg_ParseTuple(args, "y*y*w*(nnn)(pp)(nnn)(nn)(nn)", &a, &b, &out, &rows, &depth, &columns, &a_turned,
-                          &b_turned, &in_a, &in_b, &in_out, &top, &bottom, &left, &right))
+    Product p = {.common = NULL};
+    Py_ssize_t in_a, in_b, in_out, worth, threads;
+    int a_turned, b_turned;
+    if (!PyArg_ParseTuple(args, "y*y*w*(nnn)(pp)(nnn)nn", &a, &b, &out, &p.rows, &p.depth, &p.columns, &a_turned,
+                          &b_turned, &in_a, &in_b, &in_out, &worth, &threads))
         return NULL;
     Py_ssize_t most = PY_SSIZE_T_MAX / 16;
-    Side one = {.from = a.buf}, two = {.from = b.buf};
-    Axis down, across;
-    if (rows < 1 || depth < 1 || columns < 1 || rows > most / depth || depth > most / columns ||
-        rows > most / columns ||
-        !(a_turned ? takes(&a, depth, rows, in_a, &one.steps, &one.lines)
-                   : takes(&a, rows, depth, in_a, &one.lines, &one.steps)) ||
-        !(b_turned ? takes(&b, columns, depth, in_b, &two.lines, &two.steps)
-                   : takes(&b, depth, columns, in_b, &two.steps, &two.lines)) ||
-        !takes(&out, rows, columns, in_out, &down, &across)) {
-        PyErr_SetString(PyExc_ValueError, "the sizes of a product do not fit its arrays");
-        failed = 1;
-    } else {
-        top = clamp(top, 0, rows), bottom = clamp(bottom, top, rows);
-        left = clamp(left, 0, columns), right = clamp(right, left, columns);
-        if (top < bottom && left < right) {
-            Py_BEGIN_ALLOW_THREADS
-            failed = use(&one, &two, out.buf, down.apart, &across, depth, top, bottom, left, right);
-            Py_END_ALLOW_THREADS
-        }
-        if (failed)
-            PyErr_NoMemory();
+    Axis down;
+    p.a.from = a.buf, p.b.from = b.buf, p.c = out.buf, p.by_rows = p.rows >= p.columns;
+    int fit = p.rows >= 1 && p.depth >= 1 && p.columns >= 1 && p.rows <= most / p.depth && p.depth <= most / p.columns &&
+              p.rows <= most / p.columns &&
+              (a_turned ? takes(&a, p.depth, p.rows, in_a, &p.a.steps, &p.a.lines)
+                        : takes(&a, p.rows, p.depth, in_a, &p.a.lines, &p.a.steps)) &&
+              (b_turned ? takes(&b, p.columns, p.depth, in_b, &p.b.lines, &p.b.steps)
+                        : takes(&b, p.depth, p.columns, in_b, &p.b.steps, &p.b.lines)) &&
+              takes(&out, p.rows, p.columns, in_out, &down, &p.across);
+    if (fit) {
+        p.row = down.apart;
+        Py_BEGIN_ALLOW_THREADS
+        use(&p, worth, threads);
+        Py_END_ALLOW_THREADS
     }
     PyBuffer_Release(&a), PyBuffer_Release(&b), PyBuffer_Release(&out);
-    if (failed)
+    if (!fit) {
+        PyErr_SetString(PyExc_ValueError, "the sizes of a product do not fit its arrays");
         return NULL;
+    }
+    if (atomic_load(&p.failed))
+        return PyErr_NoMemory();
     Py_RETURN_NONE;
 }
 
@@ -118,7 +127,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{Py_mod_exec, (void *)take_share}, {0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_products", NULL, 0, methods, slots, NULL, NULL, NULL};
 

@@ -62,38 +62,67 @@ TARGET static void NAME(edge)(Py_ssize_t rows, Py_ssize_t column, Py_ssize_t wid
             c[at + i * c_row] = whole[i * PANEL + j];
 }
 
-/* Compute the rows [top, bottom) and columns [left, right) of C = A B. */
-TARGET static int NAME(product)(const Side *a, const Side *b, float *c, Py_ssize_t c_row, const Axis *c_columns,
-                                Py_ssize_t depth, Py_ssize_t top, Py_ssize_t bottom, Py_ssize_t left,
-                                Py_ssize_t right) {
-    Py_ssize_t columns = least(right - left, COLUMNS), rows = least(bottom - top, ROWS), chunk = least(depth, CHUNK);
-    float *b_panels = malloc(4 * chunk * (columns + PANEL)), *a_panels = malloc(4 * chunk * (rows + HIGH));
-    if (a_panels == NULL || b_panels == NULL) {
-        free(a_panels), free(b_panels);
-        return -1;
-    }
-    for (Py_ssize_t j = left; j < right; j += columns)
-        for (Py_ssize_t k = 0; k < depth; k += chunk) {
-            Py_ssize_t wide = least(right - j, columns), deep = least(depth - k, chunk);
-            NAME(panels)(b, j, wide, k, k + deep, PANEL, b_panels);
-            for (Py_ssize_t i = top; i < bottom; i += rows) {
-                Py_ssize_t high = least(bottom - i, rows);
-                NAME(panels)(a, i, high, k, k + deep, HIGH, a_panels);
-                for (Py_ssize_t x = 0; x < wide; x += PANEL) {
-                    Py_ssize_t width = least(wide - x, PANEL), first = place(c_columns, j + x);
-                    int apart = width < PANEL || (j + x) % c_columns->fold + PANEL > c_columns->fold;
-                    for (Py_ssize_t y = 0; y < high; y += HIGH) {
-                        const float *a_panel = a_panels + y * deep, *b_panel = b_panels + x * deep;
-                        float *to = c + (i + y) * c_row;
-                        if (apart || high - y < HIGH)
-                            NAME(edge)(least(high - y, HIGH), j + x, width, deep, a_panel, b_panel, to, c_row,
-                                       c_columns, k > 0);
-                        else
-                            NAME(tile)(PANEL, deep, a_panel, 1, HIGH, b_panel, PANEL, to + first, c_row, k > 0);
-                    }
-                }
-            }
+/* Multiply the arranged rows [i, i + high) by the arranged columns [j, j + wide). */
+TARGET static void NAME(block)(const Product *p, Py_ssize_t i, Py_ssize_t high, const float *a_panels, Py_ssize_t j,
+                               Py_ssize_t wide, const float *b_panels) {
+    for (Py_ssize_t x = 0; x < wide; x += PANEL) {
+        Py_ssize_t width = least(wide - x, PANEL), first = place(&p->across, j + x);
+        int apart = width < PANEL || (j + x) % p->across.fold + PANEL > p->across.fold;
+        for (Py_ssize_t y = 0; y < high; y += HIGH) {
+            const float *a = a_panels + y * p->deep, *b = b_panels + x * p->deep;
+            float *to = p->c + (i + y) * p->row;
+            if (apart || high - y < HIGH)
+                NAME(edge)(least(high - y, HIGH), j + x, width, p->deep, a, b, to, p->row, &p->across, p->step > 0);
+            else
+                NAME(tile)(PANEL, p->deep, a, 1, HIGH, b, PANEL, to + first, p->row, p->step > 0);
         }
-    free(a_panels), free(b_panels);
-    return 0;
+    }
+}
+
+/* Arrange the panels [begin, end) of the common side. */
+TARGET static void NAME(arrange)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    const Product *p = work;
+    Py_ssize_t width = p->by_rows ? PANEL : HIGH, last = least(end * width, p->some);
+    NAME(panels)(p->by_rows ? &p->b : &p->a, p->first + begin * width, last - begin * width, p->step,
+                 p->step + p->deep, width, p->common + begin * width * p->deep);
+}
+
+/* Arrange rows, or columns, of the other side piece by piece, and multiply them by the common panels. */
+TARGET static void NAME(meet)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Product *p = work;
+    Py_ssize_t width = p->by_rows ? HIGH : PANEL, last = least(end * width, p->by_rows ? p->rows : p->columns);
+    Py_ssize_t piece = least(last - begin * width, p->by_rows ? ROWS : COLUMNS);
+    float *own = malloc(4 * p->deep * (piece + width));
+    if (own == NULL) {
+        atomic_store(&p->failed, 1);
+        return;
+    }
+    for (Py_ssize_t at = begin * width; at < last; at += piece) {
+        Py_ssize_t some = least(last - at, piece);
+        NAME(panels)(p->by_rows ? &p->a : &p->b, at, some, p->step, p->step + p->deep, width, own);
+        if (p->by_rows)
+            NAME(block)(p, at, some, own, p->first, p->some, p->common);
+        else
+            for (Py_ssize_t i = 0; i < p->some; i += ROWS)
+                NAME(block)(p, p->first + i, least(p->some - i, ROWS), p->common + i * p->deep, at, some, own);
+    }
+    free(own);
+}
+
+/* Compute C = A B. The shorter side is arranged once, for all threads. */
+static void NAME(product)(Product *p, Py_ssize_t worth, Py_ssize_t threads) {
+    Py_ssize_t shorter = p->by_rows ? p->columns : p->rows, longer = p->by_rows ? p->rows : p->columns;
+    Py_ssize_t width = p->by_rows ? PANEL : HIGH, other = p->by_rows ? HIGH : PANEL;
+    p->common = malloc(4 * least(p->depth, CHUNK) * (least(shorter, COLUMNS) + width));
+    if (p->common == NULL) {
+        atomic_store(&p->failed, 1);
+        return;
+    }
+    for (p->first = 0; p->first < shorter; p->first += COLUMNS)
+        for (p->step = 0; p->step < p->depth; p->step += CHUNK) {
+            p->some = least(shorter - p->first, COLUMNS), p->deep = least(p->depth - p->step, CHUNK);
+            share(NAME(arrange), p, up(p->some, width), up(worth / ARRANGED, width * p->deep), threads);
+            share(NAME(meet), p, up(longer, other), up(worth, other * p->deep * p->some), threads);
+        }
+    free(p->common);
 }

@@ -2,8 +2,6 @@
 
 from typing_extensions import Buffer
 
-_Pair = tuple[int, int]
-
 def instructions(bits: int, /) -> int: ...
 def multiply(
     a: Buffer,
@@ -12,7 +10,7 @@ def multiply(
     sizes: tuple[int, int, int],
     turned: tuple[bool, bool],
     images: tuple[int, int, int],
-    rows: _Pair,
-    columns: _Pair,
+    worth: int,
+    threads: int,
     /,
 ) -> None: ...

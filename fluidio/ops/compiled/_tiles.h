@@ -78,9 +78,11 @@ TARGET static int NAME(correlate)(const Grid *g, const Target *t, const float *f
     return 0;
 }
 
-/* Arrange filters for the tiles: [filters / HIGH][tap, channel][HIGH]. */
-TARGET static void NAME(pack)(const Grid *g, const Target *t, const Filters *w, const float *from, float *packed) {
-    for (Py_ssize_t i = 0; i < t->filters; i += HIGH, packed += g->taps * g->channels * HIGH)
+/* Arrange the filters [first, last) for the tiles: [filters / HIGH][tap, channel][HIGH]. */
+TARGET static void NAME(pack)(const Grid *g, const Target *t, const Filters *w, const float *from, float *packed,
+                              Py_ssize_t first, Py_ssize_t last) {
+    packed += first * g->taps * g->channels;
+    for (Py_ssize_t i = first; i < last; i += HIGH, packed += g->taps * g->channels * HIGH)
         for (Py_ssize_t channel = 0; channel < g->channels; channel++)
             for (Py_ssize_t tap = 0; tap < g->taps; tap++) {
                 const float *source = from + i * w->filter + channel * w->channel + g->tap[3 * tap + 2];

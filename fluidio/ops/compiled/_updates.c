@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "_pool.h"
+
 #if !defined(__GNUC__)
 #error "needs the instruction sets of GCC or Clang; NumPy does the same"
 #endif
@@ -75,10 +77,26 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
     return PyLong_FromLong(128L << wide);
 }
 
-/* Release the buffers; raise if their sizes did not fit. */
-static PyObject *done(Py_buffer *buffers, int count, int ok) {
-    for (int i = 0; i < count; i++)
-        PyBuffer_Release(buffers + i);
+/* What threads share: the arrays of an update and its numbers. */
+typedef struct {
+    Py_buffer b[4];
+    Momentum momentum;
+    Adam adam;
+    Py_ssize_t least, threads; /* a thread is worth `least` elements */
+} Call;
+
+/* Update on the call's threads if all arrays have one size; release them. */
+static PyObject *run(Call *c, Part *part, int buffers) {
+    int ok = 1;
+    for (int i = 1; i < buffers; i++)
+        ok = ok && c->b[i].len == c->b[0].len;
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        share(part, c, c->b[0].len / 4, c->least, c->threads);
+        Py_END_ALLOW_THREADS
+    }
+    for (int i = 0; i < buffers; i++)
+        PyBuffer_Release(c->b + i);
     if (!ok) {
         PyErr_SetString(PyExc_ValueError, "the sizes do not fit the arrays");
         return NULL;
@@ -86,46 +104,36 @@ static PyObject *done(Py_buffer *buffers, int count, int ok) {
     Py_RETURN_NONE;
 }
 
-/* Return whether all buffers have one size, and [begin, end) lies in it. */
-static int fit(const Py_buffer *buffers, int count, Py_ssize_t begin, Py_ssize_t end) {
-    for (int i = 1; i < count; i++)
-        if (buffers[i].len != buffers[0].len)
-            return 0;
-    return begin >= 0 && begin <= end && end <= buffers[0].len / 4;
+#define FROM(i) ((float *)c->b[i].buf + begin)
+
+static void some_momentum(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    CALL(momentum, &c->momentum, FROM(0), FROM(1), FROM(2), end - begin);
 }
 
-/* momentum(param, grad, velocity, (mu, rate), nesterov, begin, end) */
+/* momentum(param, grad, velocity, (mu, rate), nesterov, least, threads) */
 static PyObject *momentum(PyObject *module, PyObject *args) {
-    Py_buffer b[3];
-    Momentum o;
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "w*y*w*(ff)pnn", b, b + 1, b + 2, &o.mu, &o.rate, &o.nesterov, &begin, &end))
+    Call c;
+    Momentum *o = &c.momentum;
+    if (!PyArg_ParseTuple(args, "w*y*w*(ff)pnn", c.b, c.b + 1, c.b + 2, &o->mu, &o->rate, &o->nesterov, &c.least,
+                          &c.threads))
         return NULL;
-    int ok = fit(b, 3, begin, end);
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        CALL(momentum, &o, (float *)b[0].buf + begin, (float *)b[1].buf + begin, (float *)b[2].buf + begin, end - begin);
-        Py_END_ALLOW_THREADS
-    }
-    return done(b, 3, ok);
+    return run(&c, some_momentum, 3);
 }
 
-/* adam(param, grad, moment1, moment2, (beta1, 1 - beta1, beta2, 1 - beta2, epsilon, rate), begin, end) */
+static void some_adam(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    CALL(adam, &c->adam, FROM(0), FROM(1), FROM(2), FROM(3), end - begin);
+}
+
+/* adam(param, grad, moment1, moment2, (beta1, 1 - beta1, beta2, 1 - beta2, epsilon, rate), least, threads) */
 static PyObject *adam(PyObject *module, PyObject *args) {
-    Py_buffer b[4];
-    Adam o;
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "w*y*w*w*(ffffff)nn", b, b + 1, b + 2, b + 3, &o.first, &o.other_first, &o.second,
-                          &o.other_second, &o.epsilon, &o.rate, &begin, &end))
+    Call c;
+    Adam *o = &c.adam;
+    if (!PyArg_ParseTuple(args, "w*y*w*w*(ffffff)nn", c.b, c.b + 1, c.b + 2, c.b + 3, &o->first, &o->other_first,
+                          &o->second, &o->other_second, &o->epsilon, &o->rate, &c.least, &c.threads))
         return NULL;
-    int ok = fit(b, 4, begin, end);
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        CALL(adam, &o, (float *)b[0].buf + begin, (float *)b[1].buf + begin, (float *)b[2].buf + begin,
-             (float *)b[3].buf + begin, end - begin);
-        Py_END_ALLOW_THREADS
-    }
-    return done(b, 4, ok);
+    return run(&c, some_adam, 4);
 }
 
 static PyMethodDef methods[] = {
@@ -135,7 +143,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{Py_mod_exec, (void *)take_share}, {0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_updates", NULL, 0, methods, slots, NULL, NULL, NULL};
 

@@ -4,7 +4,14 @@ from typing_extensions import Buffer
 
 def instructions(bits: int, /) -> int: ...
 def momentum(
-    param: Buffer, grad: Buffer, velocity: Buffer, numbers: tuple[float, float], nesterov: bool, begin: int, end: int, /
+    param: Buffer,
+    grad: Buffer,
+    velocity: Buffer,
+    numbers: tuple[float, float],
+    nesterov: bool,
+    least: int,
+    threads: int,
+    /,
 ) -> None: ...
 def adam(
     param: Buffer,
@@ -12,7 +19,7 @@ def adam(
     moment1: Buffer,
     moment2: Buffer,
     numbers: tuple[float, float, float, float, float, float],
-    begin: int,
-    end: int,
+    least: int,
+    threads: int,
     /,
 ) -> None: ...

@@ -63,10 +63,12 @@ TARGET static void NAME(spread_inputs)(const Grid *g, const float *from, Py_ssiz
     }
 }
 
-/* G w G' of all filters, laid out for the tiles of a product: [16][filters / HIGH][channels][HIGH] and APART. */
-TARGET static void NAME(spread_filters)(const Grid *g, const Target *t, const Filters *w, const float *from, float *to) {
+/* G w G' of the filters [first, last), laid out for the tiles of a product: [16][filters / HIGH][channels][HIGH] and
+   APART. */
+TARGET static void NAME(spread_filters)(const Grid *g, const Target *t, const Filters *w, const float *from, float *to,
+                                        Py_ssize_t first, Py_ssize_t last) {
     Py_ssize_t filters = (t->filters + HIGH - 1) / HIGH * HIGH, step = filters * g->channels + APART;
-    for (Py_ssize_t i = 0; i < t->filters; i += HIGH)
+    for (Py_ssize_t i = first; i < last; i += HIGH)
         for (Py_ssize_t channel = 0; channel < g->channels; channel++) {
             float taps[9][HIGH], rows[4][3][HIGH], *at = to + (i * g->channels) + channel * HIGH;
             for (int tap = 0; tap < 9; tap++)
@@ -195,32 +197,63 @@ TARGET static void NAME(gather_filters)(const Grid *g, const float *s, Py_ssize_
     }
 }
 
-/* Compute the gradient of the filters for channels [first, last). */
-TARGET static int NAME(winograd_gradient)(const Grid *g, const Target *t, const float *from, const float *dy, float *dw,
-                                          Py_ssize_t first, Py_ssize_t last) {
+/* The gradient of the filters, a block of tiles after the other: v and d are B' d B and H dy H' of the block. */
+typedef struct {
+    const Grid *g;
+    const Target *t;
+    const float *from, *dy;
+    float *dw, *v, *d, *s;
+    Py_ssize_t rows, filters, inputs, outputs, sums, tile, stop; /* rows: channels; both rounded up to tiles */
+} NAME(Gradient);
+
+/* Spread the inputs of channels, then the gradients of filters, counted from `rows` on. */
+TARGET static void NAME(spread_both)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    const NAME(Gradient) *n = work;
+    for (Py_ssize_t i = begin; i < end; i++)
+        if (i < n->g->channels)
+            NAME(spread_inputs)(n->g, n->from + i * n->g->plane, n->tile, n->stop, n->v + i * (TILES + 16), n->inputs);
+        else {
+            Py_ssize_t f = i - n->g->channels;
+            NAME(spread_gradients)(n->g, n->t, n->dy + f * n->t->plane, n->tile, n->stop,
+                                   n->d + f / PANEL * PANEL * TILES + f % PANEL, n->outputs);
+        }
+}
+
+/* Add up the products of some rows of tiles, of which each of the 16 matrices has rows / HIGH. */
+TARGET static void NAME(add_products)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    const NAME(Gradient) *n = work;
+    Py_ssize_t each = n->rows / HIGH;
+    for (Py_ssize_t unit = begin; unit < end; unit++) {
+        Py_ssize_t k = unit / each, i = unit % each * HIGH;
+        for (Py_ssize_t j = 0; j < n->t->filters; j += PANEL)
+            NAME(tile)(n->t->filters - j, n->stop - n->tile, n->v + k * n->inputs + i * (TILES + 16), TILES + 16, 1,
+                       n->d + k * n->outputs + j * TILES, PANEL, n->s + k * n->sums + i * n->filters + j, n->filters,
+                       n->tile > 0);
+    }
+}
+
+TARGET static void NAME(gather_channels)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    const NAME(Gradient) *n = work;
+    for (Py_ssize_t c = begin; c < end; c++)
+        NAME(gather_filters)(n->g, n->s + c * n->filters, n->sums, n->t->filters, n->dw + 9 * c);
+}
+
+/* Compute the gradient of the filters of a group. */
+static int NAME(winograd_gradient)(const Grid *g, const Target *t, const float *from, const float *dy, float *dw,
+                                   Py_ssize_t worth, Py_ssize_t threads) {
     Py_ssize_t tiles = (g->cols + 1) / 2 * ((g->rows + 1) / 2) * g->images;
-    Py_ssize_t filters = (t->filters + PANEL - 1) / PANEL * PANEL, rows = (last - first + HIGH - 1) / HIGH * HIGH;
-    Py_ssize_t inputs = rows * (TILES + 16) + APART, outputs = filters * TILES + APART, sums = rows * filters + APART;
-    float *v = calloc(16 * inputs, 4), *d = calloc(16 * outputs, 4), *s = malloc(4 * 16 * sums);
-    if (v == NULL || d == NULL || s == NULL) {
-        free(v), free(d), free(s);
-        return -1;
+    Py_ssize_t filters = (t->filters + PANEL - 1) / PANEL * PANEL, rows = (g->channels + HIGH - 1) / HIGH * HIGH;
+    NAME(Gradient) n = {.g = g, .t = t, .from = from, .dy = dy, .dw = dw, .rows = rows, .filters = filters};
+    n.inputs = rows * (TILES + 16) + APART, n.outputs = filters * TILES + APART, n.sums = rows * filters + APART;
+    n.v = calloc(16 * n.inputs, 4), n.d = calloc(16 * n.outputs, 4), n.s = malloc(4 * 16 * n.sums);
+    int failed = n.v == NULL || n.d == NULL || n.s == NULL;
+    for (; n.tile < tiles && !failed; n.tile += TILES) {
+        n.stop = n.tile + TILES < tiles ? n.tile + TILES : tiles;
+        share(NAME(spread_both), &n, g->channels + t->filters, up(worth / ARRANGED, 16 * (n.stop - n.tile)), threads);
+        share(NAME(add_products), &n, 16 * (rows / HIGH), up(worth, HIGH * filters * (n.stop - n.tile)), threads);
     }
-    for (Py_ssize_t tile = 0; tile < tiles; tile += TILES) {
-        Py_ssize_t stop = tile + TILES < tiles ? tile + TILES : tiles;
-        for (Py_ssize_t c = first; c < last; c++)
-            NAME(spread_inputs)(g, from + c * g->plane, tile, stop, v + (c - first) * (TILES + 16), inputs);
-        for (Py_ssize_t f = 0; f < t->filters; f++)
-            NAME(spread_gradients)(g, t, dy + f * t->plane, tile, stop, d + f / PANEL * PANEL * TILES + f % PANEL,
-                                   outputs);
-        for (int k = 0; k < 16; k++)
-            for (Py_ssize_t i = 0; i < rows; i += HIGH)
-                for (Py_ssize_t j = 0; j < t->filters; j += PANEL)
-                    NAME(tile)(t->filters - j, stop - tile, v + k * inputs + i * (TILES + 16), TILES + 16, 1,
-                               d + k * outputs + j * TILES, PANEL, s + k * sums + i * filters + j, filters, tile > 0);
-    }
-    for (Py_ssize_t c = first; c < last; c++)
-        NAME(gather_filters)(g, s + (c - first) * filters, sums, t->filters, dw + 9 * c);
-    free(v), free(d), free(s);
-    return 0;
+    if (!failed)
+        share(NAME(gather_channels), &n, g->channels, up(worth / ARRANGED, 16 * filters), threads);
+    free(n.v), free(n.d), free(n.s);
+    return failed ? -1 : 0;
 }

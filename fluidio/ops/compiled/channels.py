@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.threads import share
+from fluidio.ops.threads import thread_count
 from fluidio.tensor.array import Array
 
 compiled: Any
@@ -52,11 +52,8 @@ def normalise(
     """Return X [N, C, *] normalised by channel, plus `other`, after ReLU; and the means, variances, 1 / deviations."""
     y, sizes = np.empty_like(x), _sizes(x)
     mean, variance, inverse = (np.empty(sizes[1], np.float32) for _ in range(3))
-
-    def part(begin: int, end: int) -> None:
-        compiled.normalise(x, other, y, scale, bias, mean, variance, inverse, sizes, epsilon, relu, begin, end)
-
-    share(sizes[1], _least(sizes), part)
+    sharing = _least(sizes), thread_count()
+    compiled.normalise(x, other, y, scale, bias, mean, variance, inverse, sizes, epsilon, relu, *sharing)
     return y, mean, variance, inverse
 
 
@@ -70,21 +67,15 @@ def normalise_grad(
     sizes = _sizes(x)
     dx = np.empty_like(x) if wants_dx else None
     dscale, dbias = np.empty(sizes[1], np.float32), np.empty(sizes[1], np.float32)
-
-    def part(begin: int, end: int) -> None:
-        compiled.normalise_grad(x, dy, out, dx, scale, mean, inverse, dscale, dbias, sizes, fixed, begin, end)
-
-    share(sizes[1], _least(sizes), part)
+    sharing = _least(sizes), thread_count()
+    compiled.normalise_grad(x, dy, out, dx, scale, mean, inverse, dscale, dbias, sizes, fixed, *sharing)
     return dx, dscale, dbias
 
 
 def relu_grad(out: Array, dout: Array) -> Array:
     """Return the gradient where `out` is above zero."""
     dx = np.empty_like(dout)
-    if out.size < _WORTH_A_THREAD:
-        compiled.relu_grad(out, dout, dx, 0, out.size)
-        return dx
-    share(out.size, _WORTH_A_THREAD, lambda begin, end: compiled.relu_grad(out, dout, dx, begin, end))
+    compiled.relu_grad(out, dout, dx, _WORTH_A_THREAD, thread_count() if out.size > _WORTH_A_THREAD else 1)
     return dx
 
 
@@ -94,7 +85,7 @@ def max_pool(x: Any, outs: Any, windows: tuple[int, ...], lowest: float) -> Any:
     planes = x.shape[0] * x.shape[1]
     numbers = (planes, *x.shape[2:], *outs, *windows)
     least = -(-_WORTH_A_THREAD // (x.shape[2] * x.shape[3]))
-    share(planes, least, lambda begin, end: compiled.max_pool(x, out, numbers, lowest, begin, end))
+    compiled.max_pool(x, out, numbers, lowest, least, thread_count())
     return out
 
 
@@ -104,5 +95,5 @@ def max_pool_grad(x: Array, out: Array, dout: Array, windows: tuple[int, ...]) -
     planes = x.shape[0] * x.shape[1]
     numbers = (planes, *x.shape[2:], *out.shape[2:], *windows)
     least = -(-_WORTH_A_THREAD // (x.shape[2] * x.shape[3]))
-    share(planes, least, lambda begin, end: compiled.max_pool_grad(x, out, dout, dx, numbers, begin, end))
+    compiled.max_pool_grad(x, out, dout, dx, numbers, least, thread_count())
     return dx

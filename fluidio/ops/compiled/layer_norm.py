@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.threads import share
+from fluidio.ops.threads import thread_count
 from fluidio.tensor.array import Array
 
 compiled: Any
@@ -40,11 +40,8 @@ def normalise(x: Array, scale: Any, bias: Any, epsilon: float) -> tuple[Array, A
     """Return the normalised rows of X times `scale` plus `bias`, and their means and variances."""
     rows, width = x.shape
     y, mean, variance = np.empty_like(x), np.empty(rows, np.float32), np.empty(rows, np.float32)
-
-    def part(begin: int, end: int) -> None:
-        compiled.layer_norm(x, scale, bias, y, mean, variance, (rows, width), epsilon, begin, end)
-
-    share(rows, -(-_WORTH_A_THREAD // width), part)
+    sharing = -(-_WORTH_A_THREAD // width), thread_count()
+    compiled.layer_norm(x, scale, bias, y, mean, variance, (rows, width), epsilon, *sharing)
     return y, mean, variance
 
 
@@ -56,10 +53,7 @@ def normalise_grad(
     blocks = -(-rows // _BLOCK)
     dx = np.empty_like(x) if wants_dx else None
     sums = np.empty((blocks, 2, width), np.float32)
-
-    def part(begin: int, end: int) -> None:
-        compiled.layer_norm_grad(x, scale, mean, variance, dy, dx, sums, (rows, width, _BLOCK), epsilon, begin, end)
-
-    share(blocks, -(-_WORTH_A_THREAD // (_BLOCK * width)), part)
+    sharing = -(-_WORTH_A_THREAD // (_BLOCK * width)), thread_count()
+    compiled.layer_norm_grad(x, scale, mean, variance, dy, dx, sums, (rows, width, _BLOCK), epsilon, *sharing)
     dscale, dbias = sums.sum(axis=0)
     return dx, dscale, dbias

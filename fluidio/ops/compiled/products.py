@@ -11,18 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.threads import share
+from fluidio.ops.threads import share, thread_count
 from fluidio.tensor.array import Array
 
 compiled: Any
 try:
     from fluidio.ops.compiled import _products as compiled
 
-    _BITS = compiled.instructions(512)
-    if _BITS < 256:
+    if compiled.instructions(512) < 256:
         compiled = None
 except ImportError:
-    compiled, _BITS = None, 0
+    compiled = None
 
 __all__ = ["compiled", "multiply", "product", "products"]
 
@@ -32,8 +31,6 @@ _SMALL = 1 << 18
 """Multiplications up to which the BLAS is faster."""
 _WORTH_A_THREAD = 1 << 21
 """Multiplications below which another thread costs more than it saves."""
-_ROWS, _COLUMNS = 8, 32 if _BITS == 512 else 24
-"""Rows or columns that stay together: a tile's."""
 
 
 def multiply(
@@ -48,16 +45,7 @@ def multiply(
 
     `images` is the number of images in each of the three arrays (in turned ones, as stored).
     """
-    rows, depth, columns = sizes
-    by_rows = rows >= columns
-    longer, unit = (rows, _ROWS) if by_rows else (columns, _COLUMNS)
-
-    def part(begin: int, end: int) -> None:
-        some, all_ = (begin * unit, min(end * unit, longer)), (0, max(sizes))
-        some_rows, some_columns = (some, all_) if by_rows else (all_, some)
-        compiled.multiply(a, b, out, sizes, turned, images, some_rows, some_columns)
-
-    share(-(-longer // unit), -(-_WORTH_A_THREAD * longer // (rows * depth * columns * unit)), part)
+    compiled.multiply(a, b, out, sizes, turned, images, _WORTH_A_THREAD, thread_count())
     return out
 
 
@@ -81,8 +69,7 @@ def products(a: Any, b: Any) -> Any:
     def part(begin: int, end: int) -> None:
         for i in range(begin, end):
             (one, a_turned), (two, b_turned) = _in_memory(a[i]), _in_memory(b[i])
-            turned = a_turned, b_turned
-            compiled.multiply(one, two, out[i], sizes, turned, (1, 1, 1), (0, sizes[0]), (0, sizes[2]))
+            compiled.multiply(one, two, out[i], sizes, (a_turned, b_turned), (1, 1, 1), 0, 1)
 
     share(len(a), -(-_WORTH_A_THREAD // (a[0].size * b.shape[2])), part)
     return out

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.threads import share
+from fluidio.ops.threads import thread_count
 from fluidio.tensor.array import Array
 
 compiled: Any
@@ -38,17 +38,14 @@ def fits(rate: Any, *arrays: Any) -> bool:
     return True
 
 
+def _threads(elements: int) -> int:
+    return thread_count() if elements >= 2 * _WORTH_A_THREAD else 1
+
+
 def momentum(param: Array, grad: Array, velocity: Array, mu: float, rate: Array, nesterov: bool) -> None:
     """v = mu * v + g; p -= lr * v, or lr * (g + mu * v) with Nesterov."""
     numbers = mu, float(rate.reshape(-1)[0])
-    if param.size < 2 * _WORTH_A_THREAD:
-        compiled.momentum(param, grad, velocity, numbers, nesterov, 0, param.size)
-        return
-    share(
-        param.size,
-        _WORTH_A_THREAD,
-        lambda begin, end: compiled.momentum(param, grad, velocity, numbers, nesterov, begin, end),
-    )
+    compiled.momentum(param, grad, velocity, numbers, nesterov, _WORTH_A_THREAD, _threads(param.size))
 
 
 def adam(
@@ -56,7 +53,4 @@ def adam(
 ) -> None:
     """m1 = b1 * m1 + (1 - b1) * g; m2 = b2 * m2 + (1 - b2) * g * g; p -= lr * m1 / (sqrt(m2) + epsilon)."""
     numbers = betas[0], 1 - betas[0], betas[1], 1 - betas[1], epsilon, float(rate.reshape(-1)[0])
-    if param.size < 2 * _WORTH_A_THREAD:
-        compiled.adam(param, grad, m1, m2, numbers, 0, param.size)
-        return
-    share(param.size, _WORTH_A_THREAD, lambda begin, end: compiled.adam(param, grad, m1, m2, numbers, begin, end))
+    compiled.adam(param, grad, m1, m2, numbers, _WORTH_A_THREAD, _threads(param.size))

@@ -6,7 +6,7 @@ one for each remainder of its coordinates modulo the strides, of the taps that r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from fluidio.ops.compiled import products
 from fluidio.ops.kernel import Call
-from fluidio.ops.threads import share
+from fluidio.ops.threads import share, thread_count
 from fluidio.tensor.array import Array
 
 if TYPE_CHECKING:
@@ -34,16 +34,8 @@ _WORTH_A_THREAD = 1 << 20
 """Multiplications below which another thread costs more than it saves."""
 _WORTH_A_COPY = 1 << 16
 """Elements below which another thread costs more than it saves to copy them."""
-_UNIT = 32
-"""Filters that stay together: as many as the widest panel of the C code."""
-_PLACES_PER_FILTER = 4
-"""Places that are gathered in the time in which one filter is arranged."""
-
 _WORTH_A_PRODUCT = 16
 """Filters, channels and places from which kernels of 1 x 1 are faster as a product."""
-
-Part = Callable[[tuple[int, int], tuple[int, int]], None]
-"""Compute some rows (from, to) for some filters (from, to)."""
 
 
 def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
@@ -74,27 +66,8 @@ def _backward(g: Geometry, dim: int, rest: int) -> list[tuple[int, int]]:
 def _run(images: Any, filters: Any, out: Any, taps: Any, g: Geometry, grid: Any, target: Any, strides: Any) -> None:
     sizes = (images.shape[0], images.shape[1] // g.groups, *images.shape[2:])
     outs = (out.shape[1] // g.groups, *out.shape[2:])
-    rows = sizes[0] * grid[0]
-
-    def part(some_rows: tuple[int, int], some_filters: tuple[int, int]) -> None:
-        compiled.correlate(
-            images, out, filters, taps, g.groups, sizes, outs, grid, target, strides, some_rows, some_filters
-        )
-
-    # Each thread gathers its places and rearranges its filters: divide the larger of the two.
-    by_filters = g.groups == 1 and outs[0] > rows * grid[1] // _PLACES_PER_FILTER
-    _share(rows, outs[0], len(taps) * sizes[1] * g.groups * grid[1], by_filters, part)
-
-
-def _share(rows: int, filters: int, work: int, by_filters: bool, part: Part) -> None:
-    """Share rows or filters among threads; `work` is the number of multiplications per row and filter."""
-    if by_filters:
-        units = -(-filters // _UNIT)
-        least = -(-_WORTH_A_THREAD // max(work * rows * _UNIT, 1))
-        share(units, least, lambda begin, end: part((0, rows), (begin * _UNIT, min(end * _UNIT, filters))))
-    else:
-        least = -(-_WORTH_A_THREAD // max(work * filters, 1))
-        share(rows, least, lambda begin, end: part((begin, end), (0, filters)))
+    sharing = _WORTH_A_THREAD, thread_count()
+    compiled.correlate(images, out, filters, taps, g.groups, sizes, outs, grid, target, strides, *sharing)
 
 
 def _is_product(g: Geometry, w: Array) -> bool:
@@ -178,12 +151,6 @@ def filter_gradient(x: Array, y: Array, w: Array, g: Geometry) -> Array:
     sizes, outs = (g.images, w.shape[1], *g.sizes), (w.shape[0] // g.groups, *g.outs)
     grid, target, area = (*g.outs, *g.strides), (0, 0, 1, 1), len(taps)
     strides = (w.shape[1] * area, area)
-
-    rows = area * w.shape[1]
-
-    def part(some_rows: tuple[int, int], some_filters: tuple[int, int]) -> None:
-        compiled.filter_gradient(x, y, out, taps, g.groups, sizes, outs, grid, target, strides, some_rows, some_filters)
-
-    by_filters = g.groups == 1 and outs[0] > rows
-    _share(rows, outs[0], g.images * g.outs[0] * g.outs[1] * g.groups, by_filters, part)
+    sharing = _WORTH_A_THREAD, thread_count()
+    compiled.filter_gradient(x, y, out, taps, g.groups, sizes, outs, grid, target, strides, *sharing)
     return out

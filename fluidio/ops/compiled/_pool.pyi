@@ -1,0 +1,6 @@
+"""The threads of the C kernels; the module may be missing."""
+
+from collections.abc import Callable
+
+def call_in_parts(run: Callable[[int, int], object], total: int, least: int, threads: int, /) -> None: ...
+def close() -> None: ...
