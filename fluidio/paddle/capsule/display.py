@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import string
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -181,6 +182,11 @@ def _suffix(number: Any) -> str:
 
 def old_percent(text: object, values: object) -> object:
     """Return `text % values`; one-element arrays are numbers where a number is expected."""
+    if type(text) is str:
+        given = values if type(values) is tuple else (values,)
+        if given and all(map(_alike_in_both, given, _kinds(text))):
+            result = text % given
+            return result if result.isascii() else EncodedText(result)
     if not isinstance(text, (str, ByteText)):
         left, right = promoted(text, values)
         return left % right
@@ -198,6 +204,26 @@ def old_percent(text: object, values: object) -> object:
     if not found or not (form.isascii() and all(p.isascii() for p in parts if isinstance(p, str))):
         return _in_bytes(text, form, shown, parts)
     return _shows_all(form) % shown
+
+
+@functools.lru_cache(1024)
+def _kinds(form: str) -> tuple[str, ...]:
+    """Return the kinds of values that a format takes; none if it is not ASCII, takes a dict, or aligns text."""
+    found = list(SPEC.finditer(form))
+    aligned = (m["width"] or m["digits"] for m in found if m["kind"] in "src")
+    if not form.isascii() or any(aligned) or any(m["key"] is not None for m in found):
+        return ("?",)
+    return tuple(kind for match in found for kind in kinds_of(match)) + ("?",)
+
+
+def _alike_in_both(value: Any, kind: str) -> bool:
+    """Return whether both Pythons show a value in the same way, text by its characters or its bytes."""
+    which = type(value)
+    if which is int:
+        return kind not in "?c" and -_MAXINT - 2 < value <= _MAXINT
+    if which is float:
+        return kind in "feEgGd"
+    return kind == "s" and (which is EncodedText or (which is str and value.isascii()))
 
 
 def _shows_all(form: str) -> str:

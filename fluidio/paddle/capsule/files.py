@@ -31,10 +31,10 @@ class _Reads(_Base):
         return as_text(super().readline(size))
 
     def __next__(self) -> Any:
-        line = self.readline()
+        line = super().readline()
         if not line:
             raise StopIteration
-        return line
+        return as_text(line)
 
     def readlines(self, hint: int | None = None, /) -> Any:
         return list(self)

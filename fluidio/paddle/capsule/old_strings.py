@@ -228,6 +228,33 @@ for _name in _METHODS.split():
     setattr(ByteText, _name, _byte_method(_name))
 
 
+def _cut_method(name: str) -> object:
+    """Return a method that cuts text at ASCII characters, which no other character's bytes contain in UTF-8."""
+    by_bytes: Any = getattr(EncodedText, name)
+    strips, of_str = name.endswith("strip"), getattr(str, name)
+
+    def method(self: EncodedText, *args: Any, **kwargs: Any) -> Any:
+        outside = _outside(sys._getframe(1))
+        if strips and not args and not outside:
+            args = (_SPACE,)
+        if args and not kwargs and type(args[0]) is str and args[0].isascii() and args[0]:
+            found = of_str(self, *args)
+        elif outside:
+            return of_str(str.__str__(self), *args, **kwargs)
+        else:
+            return by_bytes(self, *args, **kwargs)
+        if type(found) is str:
+            return found if found.isascii() else EncodedText(found)
+        return type(found)([part if part.isascii() else EncodedText(part) for part in found])
+
+    return method
+
+
+_SPACE = " \t\n\r\x0b\x0c"
+for _name in ("strip", "lstrip", "rstrip", "split", "rsplit", "partition", "rpartition"):
+    setattr(EncodedText, _name, _cut_method(_name))
+
+
 def _join(self: EncodedText | ByteText, parts: Any) -> object:
     from fluidio.paddle.capsule.text import join
 

@@ -64,21 +64,33 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def ordered(left: Any, *rest: Any) -> Any:
+def ordered(left: Any, sign: str, right: Any, *rest: Any) -> Any:
     """Return `left < right`, or a chain of comparisons, given as `left, "<", right, "<", ...`."""
-    found: Any = True
-    for place in range(0, len(rest), 2):
-        if place and not found:
-            break
-        compare, right = _OPERATORS[rest[place]], rest[place + 1]
+    if not rest:
         try:
-            found = compare(left, right)
+            if sign == "<":
+                return left < right
+            if sign == ">":
+                return left > right
         except TypeError:
-            if rest[place] not in ("<", "<=", ">", ">="):
-                raise
-            found = compare(cmp(left, right), 0)
-        left = right
+            pass  # compared again below, as Python 2 did
+    found = _compared(left, sign, right)
+    for place in range(0, len(rest), 2):
+        if not found:
+            break
+        left, right = right, rest[place + 1]
+        found = _compared(left, rest[place], right)
     return found
+
+
+def _compared(left: Any, sign: str, right: Any) -> Any:
+    compare = _OPERATORS[sign]
+    try:
+        return compare(left, right)
+    except TypeError:
+        if sign not in ("<", "<=", ">", ">="):
+            raise
+    return compare(cmp(left, right), 0)
 
 
 _any_order = functools.cmp_to_key(cmp)

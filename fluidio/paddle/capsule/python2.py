@@ -60,9 +60,11 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
 
 
-def divide(left: object, right: Any) -> Any:
+def divide(left: Any, right: Any) -> Any:
     """Return left / right as Python 2 computes it: integers floor."""
-    return left // right if _is_integer(left) and _is_integer(right) else left / right
+    if type(left) is type(right) is int or (_is_integer(left) and _is_integer(right)):
+        return left // right
+    return left / right
 
 
 def divide_item(owner: Any, index: Any, right: object) -> None:
