@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.compiled.products import product, products
+from fluidio.ops.compiled.products import are_batches, product, products
 from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
@@ -103,10 +103,9 @@ def share_products(k: Call, a: Array, b: Array) -> Array:
     """Return the matrix products of two batches; threads share a batch of small matrices, unlike in the BLAS."""
     if not k.dev.is_gpu and b.ndim == 2 and 0 < len(b) == a.shape[-1]:
         return product(a.reshape(-1, len(b)), b).reshape(*a.shape[:-1], b.shape[1])
+    if not k.dev.is_gpu and are_batches(a, b):
+        return products(a, b)
     each = a.shape[-2] * a.shape[-1] * b.shape[-1] if a.ndim > 2 and b.ndim > 2 else 0
-    if not k.dev.is_gpu and each > _ONE_THREAD and a.shape[:-2] == b.shape[:-2]:
-        found = products(a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]))
-        return found.reshape(*a.shape[:-1], b.shape[-1])
     if k.dev.is_gpu or a.shape[:-2] != b.shape[:-2] or not 0 < each <= _ONE_THREAD or a.dtype != b.dtype:
         return k.xp.matmul(a, b)
     out = k.xp.empty((*a.shape[:-1], b.shape[-1]), a.dtype)

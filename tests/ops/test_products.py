@@ -26,7 +26,7 @@ def bits(request: pytest.FixtureRequest) -> Iterator[int]:
 
 @pytest.fixture(autouse=True)
 def _small_ones_count(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("_SMALL", "_NARROW"):
+    for name in ("_SMALL", "_NARROW", "_NARROW_IN_BATCHES"):
         monkeypatch.setattr(products, name, 0)
     monkeypatch.setattr(products, "_WORTH_A_THREAD", 1)
     yield
@@ -83,6 +83,42 @@ def test_empty_sides_give_zeros(shapes: Any) -> None:
     k = Call(None, {}, NumpyBackend(), frozenset())
     for found in (products.product(a, b), share_products(k, a, b), share_products(k, a[None], b)[0]):
         np.testing.assert_array_equal(found, np.zeros((len(a), len(b.T))))
+
+
+def scattered(rng: np.random.Generator, *shape: int) -> Any:
+    """Return an array whose dims lie in memory in any order, with gaps or repeated."""
+    order = rng.permutation(len(shape))
+    array = rng.standard_normal([2 * shape[i] for i in order], np.float32)
+    array = array[tuple(slice(None, None, rng.choice([-2, 2])) for _ in shape)].transpose(np.argsort(order))
+    return np.broadcast_to(array[:1], shape) if rng.random() < 0.2 else array
+
+
+def test_batches_may_lie_anyhow_and_threads_change_no_bit(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(bits + 1)
+    for _ in range(40):
+        rows, depth, columns = (int(size) for size in rng.choice(SIZES[:12], 3))
+        batch = [int(size) for size in rng.integers(1, 4, rng.integers(1, 4))]
+        a, b = scattered(rng, *batch, rows, depth), scattered(rng, *batch, depth, columns)
+        found = []
+        for count in "13":
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", count)
+            found.append(products.products(a, b))
+        np.testing.assert_allclose(found[0], np.matmul(a, b), rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(*found)
+
+
+def test_batches_that_do_not_fit_are_refused() -> None:
+    a, out = np.ones((2, 4, 4), np.float32), np.empty((2, 4, 4), np.float32)
+    for one, two, to in [
+        (a, a[:1], out),
+        (a, a[:, :3], out),
+        (a, a, out[:1]),
+        (a[0], a[0], out),
+        (a, a.astype("f8"), out),
+        (a, a[:0], out),
+    ]:
+        with pytest.raises(ValueError, match="do not fit"):
+            products.compiled.multiply_each(one, two, to, 1, 1)
 
 
 def test_other_numbers_are_left_to_numpy() -> None:

@@ -16,6 +16,7 @@
 #define CHUNK 256    /* products added up in one go: panels of both sides then stay in the L1 cache */
 #define ROWS 192     /* rows of A in the L2 cache; a multiple of every HIGH */
 #define COLUMNS 2304 /* columns of B, or all rows of A, in the L3 cache; a multiple of every PANEL */
+#define BATCH_DIMS 4 /* before the dims of a matrix */
 #define ARRANGED 64  /* multiplications in the time in which an element is arranged */
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
@@ -48,6 +49,21 @@ typedef struct {
     atomic_int failed;
 } Product;
 
+/* A batch of products: the dims of the batch, and how far apart its matrices lie along each. */
+typedef struct {
+    Product each;
+    int dims;
+    Py_ssize_t size[BATCH_DIMS], a_apart[BATCH_DIMS], b_apart[BATCH_DIMS];
+} Batch;
+
+/* Return where a matrix of a batch lies. */
+static Py_ssize_t matrix_of(const Batch *n, const Py_ssize_t *apart, Py_ssize_t index) {
+    Py_ssize_t at = 0;
+    for (int i = n->dims - 1; i >= 0; index /= n->size[i], i--)
+        at += index % n->size[i] * apart[i];
+    return at;
+}
+
 static inline Py_ssize_t place(const Axis *axis, Py_ssize_t at) {
     return at / axis->fold * axis->further + at % axis->fold * axis->apart;
 }
@@ -60,6 +76,7 @@ static Py_ssize_t up(Py_ssize_t a, Py_ssize_t b) { return (a + b - 1) / b; }
 #include "_sets.h"
 
 static void (*use)(Product *, Py_ssize_t, Py_ssize_t) = product_128;
+static Part *use_some = some_128;
 
 /* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
 static PyObject *instructions(PyObject *module, PyObject *args) {
@@ -67,9 +84,9 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "i", &bits))
         return NULL;
     bits = widest(bits);
-    use = product_128;
 #if defined(__x86_64__)
     use = bits == 512 ? product_512 : bits == 256 ? product_256 : product_128;
+    use_some = bits == 512 ? some_512 : bits == 256 ? some_256 : some_128;
 #endif
     return PyLong_FromLong(bits);
 }
@@ -121,9 +138,69 @@ static PyObject *multiply(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Describe a batch of matrices that may lie anyhow; false if it is no array of float32. Its strides are in floats. */
+static int takes_batch(const Py_buffer *buffer, Batch *n, Py_ssize_t *apart, Side *side, Axis *down, Axis *across) {
+    int dims = buffer->ndim - 2;
+    if (dims < 1 || dims > BATCH_DIMS || buffer->itemsize != 4 || strcmp(buffer->format, "f") != 0)
+        return 0;
+    for (int i = 0; i < buffer->ndim; i++)
+        if (buffer->strides[i] % 4 || (i < dims && n->dims && (n->dims != dims || n->size[i] != buffer->shape[i])))
+            return 0;
+    for (int i = n->dims = dims; i-- > 0;)
+        n->size[i] = buffer->shape[i], apart[i] = buffer->strides[i] / 4;
+    side->from = buffer->buf;
+    *down = (Axis){buffer->strides[dims] / 4, PY_SSIZE_T_MAX, 0};
+    *across = (Axis){buffer->strides[dims + 1] / 4, PY_SSIZE_T_MAX, 0};
+    return 1;
+}
+
+/* multiply_each(a, b, out, worth, threads): compute the products of two batches of matrices; `out` lies in order. */
+static PyObject *multiply_each(PyObject *module, PyObject *args) {
+    PyObject *objects[2];
+    Py_buffer b[3] = {{0}};
+    Py_ssize_t worth, threads, total = 1;
+    if (!PyArg_ParseTuple(args, "OOw*nn", objects, objects + 1, b + 2, &worth, &threads))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        if (PyObject_GetBuffer(objects[i], b + i, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
+            for (int j = 0; j < 3; j++)
+                if (b[j].obj != NULL)
+                    PyBuffer_Release(b + j);
+            return NULL;
+        }
+    Batch n = {.dims = 0};
+    Product *p = &n.each;
+    int fit = takes_batch(b, &n, n.a_apart, &p->a, &p->a.lines, &p->a.steps) &&
+              takes_batch(b + 1, &n, n.b_apart, &p->b, &p->b.steps, &p->b.lines) &&
+              b[0].shape[n.dims + 1] == b[1].shape[n.dims];
+    if (fit) {
+        p->rows = b[0].shape[n.dims], p->depth = b[1].shape[n.dims], p->columns = b[1].shape[n.dims + 1];
+        for (int i = 0; i < n.dims; i++)
+            total *= n.size[i];
+        fit = p->rows > 0 && p->depth > 0 && p->columns > 0 && total > 0 &&
+              b[2].len / 4 / total / p->rows == p->columns && b[2].len == 4 * total * p->rows * p->columns;
+    }
+    if (fit) {
+        p->c = b[2].buf, p->row = p->columns, p->across = (Axis){1, PY_SSIZE_T_MAX, 0};
+        Py_BEGIN_ALLOW_THREADS
+        share(use_some, &n, total, up(worth, p->rows * p->depth * p->columns), threads);
+        Py_END_ALLOW_THREADS
+    }
+    for (int i = 0; i < 3; i++)
+        PyBuffer_Release(b + i);
+    if (!fit) {
+        PyErr_SetString(PyExc_ValueError, "the shapes of two batches do not fit");
+        return NULL;
+    }
+    if (atomic_load(&p->failed))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"instructions", instructions, METH_VARARGS, NULL},
     {"multiply", multiply, METH_VARARGS, NULL},
+    {"multiply_each", multiply_each, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

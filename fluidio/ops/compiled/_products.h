@@ -126,3 +126,32 @@ static void NAME(product)(Product *p, Py_ssize_t worth, Py_ssize_t threads) {
         }
     free(p->common);
 }
+
+/* Compute the products [begin, end) of a batch of small matrices. */
+TARGET static void NAME(some)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Batch *n = work;
+    Product p = n->each;
+    Py_ssize_t deep = least(p.depth, CHUNK), high = least(p.rows, ROWS), wide = least(p.columns, COLUMNS);
+    float *a = malloc(4 * deep * (high + HIGH)), *b = malloc(4 * deep * (wide + PANEL));
+    if (a == NULL || b == NULL) {
+        atomic_store(&n->each.failed, 1);
+        end = begin;
+    }
+    for (Py_ssize_t i = begin; i < end; i++) {
+        p.a.from = n->each.a.from + matrix_of(n, n->a_apart, i);
+        p.b.from = n->each.b.from + matrix_of(n, n->b_apart, i);
+        p.c = n->each.c + i * p.rows * p.columns;
+        for (Py_ssize_t j = 0; j < p.columns; j += wide)
+            for (p.step = 0; p.step < p.depth; p.step += deep) {
+                Py_ssize_t columns = least(p.columns - j, wide);
+                p.deep = least(p.depth - p.step, deep);
+                NAME(panels)(&p.b, j, columns, p.step, p.step + p.deep, PANEL, b);
+                for (Py_ssize_t y = 0; y < p.rows; y += high) {
+                    Py_ssize_t rows = least(p.rows - y, high);
+                    NAME(panels)(&p.a, y, rows, p.step, p.step + p.deep, HIGH, a);
+                    NAME(block)(&p, y, rows, a, j, columns, b);
+                }
+            }
+    }
+    free(a), free(b);
+}

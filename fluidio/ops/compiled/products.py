@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.threads import share, thread_count
+from fluidio.ops.threads import thread_count
 from fluidio.tensor.array import Array
 
 compiled: Any
@@ -23,10 +23,13 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["compiled", "multiply", "product", "products"]
+__all__ = ["are_batches", "compiled", "multiply", "product", "products"]
 
+_BATCH_DIMS = 4
 _NARROW = 16
 """Rows and columns below which the BLAS is faster."""
+_NARROW_IN_BATCHES = 32
+"""The same for the matrices of a batch."""
 _SMALL = 1 << 18
 """Multiplications up to which the BLAS is faster."""
 _WORTH_A_THREAD = 1 << 21
@@ -51,7 +54,7 @@ def multiply(
 
 def product(a: Any, b: Any) -> Any:
     """Return the product of two matrices."""
-    if a.size * b.shape[-1] <= _SMALL or not _fits(a, b, 2):
+    if a.size * b.shape[-1] <= _SMALL or not _fits(a, b):
         return a @ b
     (one, a_turned), (two, b_turned) = _in_memory(a), _in_memory(b)
     out = np.empty((a.shape[0], b.shape[1]), np.float32)
@@ -59,34 +62,38 @@ def product(a: Any, b: Any) -> Any:
 
 
 def products(a: Any, b: Any) -> Any:
-    """Return the products of two batches [N, rows, columns] of matrices."""
-    if not _fits(a, b, 3) or len(a) != len(b):
-        return np.matmul(a, b)
-    out = np.empty((*a.shape[:2], b.shape[2]), np.float32)
-
-    sizes = (*a.shape[1:], b.shape[2])
-
-    def part(begin: int, end: int) -> None:
-        for i in range(begin, end):
-            (one, a_turned), (two, b_turned) = _in_memory(a[i]), _in_memory(b[i])
-            compiled.multiply(one, two, out[i], sizes, (a_turned, b_turned), (1, 1, 1), 0, 1)
-
-    share(len(a), -(-_WORTH_A_THREAD // (a[0].size * b.shape[2])), part)
+    """Return the products of two batches [..., rows, columns] of matrices, for which `are_batches` holds."""
+    out = np.empty((*a.shape[:-1], b.shape[-1]), np.float32)
+    compiled.multiply_each(a, b, out, _WORTH_A_THREAD, thread_count())
     return out
 
 
-def _fits(a: Any, b: Any, ndim: int) -> bool:
-    """Return whether the C code accepts both sides and is worthwhile."""
-    if compiled is None or type(a) is not np.ndarray or type(b) is not np.ndarray or not a.ndim == b.ndim == ndim:
+def are_batches(a: Any, b: Any) -> bool:
+    """Return whether the C code accepts two batches of matrices, and is worthwhile."""
+    return (
+        compiled is not None
+        and type(a) is type(b) is np.ndarray
+        and a.dtype == b.dtype == np.float32
+        and 2 < a.ndim <= _BATCH_DIMS + 2
+        and a.shape[:-2] == b.shape[:-2]
+        and a.shape[-1] == b.shape[-2]
+        and a.shape[-2] >= _NARROW_IN_BATCHES
+        and b.shape[-1] >= _NARROW_IN_BATCHES
+        and a.size > 0 < b.size
+    )
+
+
+def _fits(a: Any, b: Any) -> bool:
+    """Return whether the C code accepts two matrices, and is worthwhile."""
+    if compiled is None or type(a) is not np.ndarray or type(b) is not np.ndarray or not a.ndim == b.ndim == 2:
         return False
-    rows, depth, columns = a.shape[-2], a.shape[-1], b.shape[-1]
+    rows, depth, columns = a.shape[0], a.shape[1], b.shape[1]
     return (
         rows * depth * columns > _SMALL
         and rows >= _NARROW
         and columns >= _NARROW
-        and b.shape[-2] == depth
+        and len(b) == depth
         and a.dtype == b.dtype == np.float32
-        and len(a) > 0
     )
 
 
