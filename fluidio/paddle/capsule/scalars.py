@@ -13,6 +13,9 @@ __all__ = ["SPEC", "format_text", "kinds_of", "percent", "scalar", "storable", "
 SPEC = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<digits>\*|\d+))?[hlL]?(?P<kind>.)")
 
 
+_ARRAY = np.ndarray
+
+
 def scalar(value: object) -> Any:
     """Return the element of a one-element array; return everything else unchanged."""
     return value.reshape(-1)[0] if isinstance(value, np.ndarray) and value.ndim and value.size == 1 else value
@@ -30,7 +33,7 @@ def to_int(value: object = 0) -> int:
 
 def storable(target: object, value: object) -> Any:
     """Return what `target[i] = value` can store: a one-element array goes into an array of numbers as a number."""
-    if isinstance(target, np.ndarray) and target.dtype != object and isinstance(value, np.ndarray):
+    if isinstance(value, _ARRAY) and isinstance(target, _ARRAY) and target.dtype != object:
         return scalar(value)
     return value
 
@@ -49,7 +52,10 @@ def percent(text: Any, values: Any) -> Any:
 
 def _holds_array(values: object) -> bool:
     given = values if isinstance(values, tuple) else values.values() if isinstance(values, dict) else (values,)
-    return any(isinstance(value, np.ndarray) for value in given)
+    for value in given:  # noqa: SIM110  (a generator would take longer than the checks)
+        if isinstance(value, _ARRAY):
+            return True
+    return False
 
 
 def _as_text(text: str | bytes) -> str:
