@@ -17,7 +17,8 @@
 
 #define MOST 256       /* threads */
 #define JOBS 8         /* at a time; who brings another one does it alone */
-#define LOOKOUT 100000 /* nanoseconds for which a thread looks out before it sleeps */
+#define LOOKOUT 100000 /* nanoseconds for which a thread looks out before it sleeps, at most, */
+#define GLIMPSE 6000   /* and at least: less and less where jobs do not come in time */
 #define NAP 20000      /* nanoseconds for which it then sleeps while others finish a job */
 #define GLANCES 64     /* looks between two at the clock */
 
@@ -72,15 +73,18 @@ static void help(void) {
     }
 }
 
-/* Wait until another job is brought: awake for a while, then asleep. Return how many there were. */
-static long wait_for_job(long seen) {
+/* Wait until another job is brought: awake for `patience` nanoseconds, then asleep. Return how many there were. */
+static long wait_for_job(long seen, long *patience) {
     long found;
-    for (int64_t end = nanoseconds() + LOOKOUT; nanoseconds() < end;)
+    for (int64_t end = nanoseconds() + *patience; nanoseconds() < end;)
         for (int i = 0; i < GLANCES; i++) {
-            if ((found = atomic_load(&brought)) != seen)
+            if ((found = atomic_load(&brought)) != seen) {
+                *patience = *patience < LOOKOUT / 2 ? 2 * *patience : LOOKOUT;
                 return found;
+            }
             PAUSE();
         }
+    *patience = *patience > 2 * GLIMPSE ? *patience / 2 : GLIMPSE;
     pthread_mutex_lock(&bed);
     atomic_fetch_add(&asleep, 1);
     while ((found = atomic_load(&brought)) == seen && !atomic_load(&closing))
@@ -91,8 +95,9 @@ static long wait_for_job(long seen) {
 }
 
 static void *serve(void *seen_first) {
+    long patience = LOOKOUT;
     for (long seen = (long)(intptr_t)seen_first; !atomic_load(&closing);) {
-        seen = wait_for_job(seen);
+        seen = wait_for_job(seen, &patience);
         help();
     }
     return NULL;
