@@ -171,7 +171,7 @@ def test_a_damaged_file_of_torch_is_refused_by_name(zipped: bool, tmp_path: Path
             for tensor in read_weights(str(path)).values():
                 tensor.array()
         except ModelError as error:
-            assert "a.pt: " in str(error)
+            assert "a.pt" in str(error)
             refused += 1
     assert refused > 75
 

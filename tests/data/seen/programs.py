@@ -204,12 +204,12 @@ def block_ops():
 
 def op_device_name_scope():
     r = []
-    with fluid.name_scope("a"):
+    with fluid.name_scope("outer_of_two"):
         x = fluid.data("x", [2, 3])
         y = layers.relu(x)
-        with fluid.name_scope("b"):
+        with fluid.name_scope("inner"):
             layers.fc(y, 2)
-        with fluid.name_scope("b"):
+        with fluid.name_scope("inner"):
             layers.fc(y, 2)
     r = [
         [o.attr("op_namescope") for o in fluid.default_main_program().global_block().ops],
