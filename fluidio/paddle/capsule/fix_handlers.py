@@ -11,10 +11,12 @@ from fissix.pytree import Leaf, Node
 
 __all__ = ["FixHandlers"]
 
+_SYMBOLS: Any = syms  # their attributes are made from the grammar
+
 
 def _transform(self: Any, node: Node, results: dict[str, Any]) -> Any:
     for clause in results["cleanup"]:
-        if clause.type != syms.except_clause or len(clause.children) != 4:
+        if clause.type != _SYMBOLS.except_clause or len(clause.children) != 4:
             continue
         word, target = clause.children[2:]
         if target.type == token.NAME:
@@ -22,11 +24,11 @@ def _transform(self: Any, node: Node, results: dict[str, Any]) -> Any:
         if word.value == "as":
             word.replace(Comma())
         suite = clause.next_sibling.next_sibling
-        if suite.type == syms.simple_stmt:
+        if suite.type == _SYMBOLS.simple_stmt:
             _separate(suite)
     changed = FixExcept.transform(self, node, results)
     for suite in changed.children if changed else ():
-        if suite.type == syms.simple_stmt and suite.children[0].type == token.SEMI:
+        if suite.type == _SYMBOLS.simple_stmt and suite.children[0].type == token.SEMI:
             suite.set_child(0, Leaf(token.SEMI, ""))
     return changed
 
