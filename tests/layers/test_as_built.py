@@ -12,6 +12,7 @@ import fluidio as fluid
 from fluidio import layers
 from fluidio.contrib import layers as contrib_layers
 from fluidio.era import use_era
+from fluidio.layers import arguments
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +136,8 @@ def test_fetching_what_an_op_leaves_out_gives_none() -> None:
     assert index is None
 
 
-def test_auc_has_one_curve() -> None:
+def test_auc_has_one_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arguments, "_WARNED", set())
     with pytest.warns(UserWarning, match="ROC, although PR"):
         metric = fluid.metrics.Auc("auc", curve="PR", num_thresholds=10)
     metric.update(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0], [1]]))

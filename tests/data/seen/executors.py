@@ -99,7 +99,6 @@ def executor_place():
         str(fluid.CPUPlace()),
         tryit(lambda: fluid.CPUPlace(0)),
         [str(q) for q in fluid.cpu_places(2)],
-        fluid.is_compiled_with_cuda(),
         tryit(fluid.in_dygraph_mode),
         [type(q).__name__ for q in fluid.cuda_pinned_places(1)] if False else 0,
     ]
