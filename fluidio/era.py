@@ -76,6 +76,8 @@ class Era:
     """repr() of a program and its parts is their whole text; one line elsewhere, where new code is written."""
     gradients_read_last_values: bool = False
     """Outside loops, gradients read a variable that is overwritten as it is at last (1.8), not as it was."""
+    loops_lose_state_gradients: bool = False
+    """The gradient of a tensor that a loop reads and overwrites ends in the loop's last round (1.8)."""
     empty_fetches_hold_nothing: bool = False
     """A fetched tensor without numbers is None, or a LoDTensor of dims [0] that keeps its LoD (1.8)."""
     load_combine_ignores_rest: bool = False
@@ -127,6 +129,7 @@ ERAS: dict[str, Era] = {
         checks_layer_arguments=True,
         empty_fetches_hold_nothing=True,
         gradients_read_last_values=True,
+        loops_lose_state_gradients=True,
         repr_is_text=True,
     ),
 }

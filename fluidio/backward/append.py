@@ -16,6 +16,7 @@ from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.bare import bare, bare_if_made_so
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable, is_new
+from fluidio.backward.loop_path import Inside
 from fluidio.backward.parts import partial_name
 from fluidio.backward.pass_names import put_away_earlier, restored_on_error, take_back_earlier
 from fluidio.backward.recompute import Recompute, seed_dropouts
@@ -170,7 +171,7 @@ def append_grad_ops(
     known: dict[str, str],
     no_grad: set[str],
     target: Block,
-    body: bool = False,
+    inside: Inside | None = None,
     after: Callable[[Block], None] | None = None,
     recompute: Recompute | None = None,
     seeds: Seeds | None = None,
@@ -180,7 +181,7 @@ def append_grad_ops(
     Args:
         known: variables whose gradients exist already.
         no_grad: names that are constants.
-        body: whether the block is the body of a loop or branch.
+        inside: where the block stands, if it is the body of a loop or branch.
         after: called with `target` after each op.
         recompute: the segments to recompute.
         seeds: gradients of targets to which nothing is added, as in Fluid.
@@ -202,7 +203,7 @@ def append_grad_ops(
             done[name] = grad_name(name)
         return name in done
 
-    versions = Versions(block, body)
+    versions = Versions(block, inside)
     for op in reversed(ops):
         maker = grad_maker(op)
         if maker is None:
@@ -217,7 +218,7 @@ def append_grad_ops(
         replaced = versions.replaced(op)
         if _has_block(op):
             inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
-            grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner)
+            grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner, inside)
         else:
             made = maker(op, no_grad)
             grad_ops = [grad_op for grad_op in made if has_gradient(grad_op, done)]
@@ -235,7 +236,9 @@ def append_grad_ops(
             if after is not None:
                 after(target)
         for name in replaced:
-            done.pop(name, None)
+            gradient = done.pop(name, None)
+            if gradient and inside is not None and inside.as_fluid and _is_written(target, gradient):
+                pending[name] = [gradient]
     for name in list(pending):
         add_up(name)
     return done
@@ -248,6 +251,11 @@ def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[
     """
     names = {name for op in ops for name in (*op.input_arg_names, *op.output_arg_names)} - no_grad
     return no_grad | {name for name in names if not differentiable(block._find_var_recursive(name))}
+
+
+def _is_written(block: Block, name: str) -> bool:
+    """Return whether an op of a body writes a gradient, so that it is not given from outside."""
+    return any(name in op.output_arg_names for op in block.ops)
 
 
 def _has_block(op: Operator) -> bool:

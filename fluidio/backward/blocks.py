@@ -10,9 +10,12 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable, is_array
+from fluidio.backward.loop_path import Inside, LoopPath, loop_path
+from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.program import Block, Operator
 from fluidio.program.call_site import describe
-from fluidio.program.op_def import EMPTY, STEPS_ATTR, GradOp, grad_name
+from fluidio.program.op_def import EMPTY, RIGHT_GRADIENT_ATTR, STEPS_ATTR, GradOp, grad_name
 
 __all__ = ["block_gradients"]
 
@@ -22,8 +25,9 @@ AppendGradOps = Callable[..., dict[str, str]]
 class _Body:
     """The gradient of one block under construction."""
 
-    def __init__(self, op: Operator, no_grad: set[str], target: Block, append: AppendGradOps) -> None:
+    def __init__(self, op: Operator, no_grad: set[str], target: Block, append: AppendGradOps, inside: Inside) -> None:
         self.op = op
+        self.inside = inside
         self.forward: Block = op.attrs["sub_block"]
         self.no_grad = no_grad
         self.append = append
@@ -32,9 +36,13 @@ class _Body:
         self.block = program._create_block(parent_idx=target.idx)
         program.current_block_idx = current
         self.block.forward_block_idx = self.forward.idx
+        self.path: LoopPath | None = None
 
     def wanted(self, name: str) -> bool:
         return name not in self.no_grad and differentiable(self.forward._find_var_recursive(name))
+
+    def is_array(self, name: str) -> bool:
+        return is_array(self.forward, name)
 
     def reachable(self, live: set[str]) -> set[str]:
         """Return all names that `live` depends on inside the block."""
@@ -50,29 +58,38 @@ class _Body:
         for name in live:
             variable = self.forward._find_var_recursive(name)
             assert variable is not None
-            if is_array(self.forward, name):
+            if self.is_array(name):
                 array_gradient(self.forward, self.block, variable)
             else:
                 create_grad(self.block, variable, grad_name(name))
             known[name] = grad_name(name)
         reached = self.reachable(set(live))
         ops = [op for op in self.forward.ops if reached.intersection(op.output_arg_names)]
+        if self.path is not None:
+            ops = [op for op in ops if self.path.has(op)]
         self.op._set_attr(STEPS_ATTR, True)
-        return self.append(self.forward, ops, known, self.no_grad, self.block, body=True)
+        return self.append(self.forward, ops, known, self.no_grad, self.block, inside=self.inside)
 
 
 def block_gradients(
-    op: Operator, alive: Sequence[str], replaced: set[str], no_grad: set[str], target: Block, append: AppendGradOps
+    op: Operator,
+    alive: Sequence[str],
+    replaced: set[str],
+    no_grad: set[str],
+    target: Block,
+    append: AppendGradOps,
+    around: Inside | None = None,
 ) -> list[GradOp]:
     """Return the gradient op of an op with a block, building its block.
 
     Args:
         alive: outputs of the op that have a gradient.
         replaced: outputs that had another value before the op.
+        around: where the op's own block stands, if it is a body.
     """
-    body = _Body(op, no_grad, target, append)
+    body = _Body(op, no_grad, target, append, around or Inside())
     if op.type == "while":
-        return _while(body, alive)
+        return _while(body, alive, replaced)
     if op.type in ("conditional_block", "conditional_block_infer"):
         return _conditional(body, alive, replaced)
     if op.type == "recurrent":
@@ -80,18 +97,21 @@ def block_gradients(
     raise NotImplementedError(f"op {op.type} runs a block, and fluidio cannot differentiate it")
 
 
-def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:
-    op = body.op
-    carried = [name for name in op.output("Out") if body.wanted(name)]
-    live = {name for name in alive if name in carried}
-    while True:
-        more = live | {name for name in body.reachable(live) if name in carried}
-        if more == live:
-            break
-        live = more  # variables of the next iteration contribute gradients to those of this one
-    order = [name for name in op.output("Out") if name in live]
+def _while(body: _Body, alive: Sequence[str], replaced: set[str]) -> list[GradOp]:
+    op, no_grad = body.op, body.no_grad
+    right = bool(op.attrs.get(RIGHT_GRADIENT_ATTR))
+    if era().loops_lose_state_gradients and not right:
+        path = loop_path(op, alive, no_grad)
+        right = path.fails  # what 1.8.5 cannot run has the right gradients
+        body.path = None if right else path
+    body.inside = Inside() if body.path is None else Inside(True, body.path.taken)
+    order = _carried(body, alive) if body.path is None else _taken(body, body.path)
     done = body.build(order)
-    grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("X")]
+    ended = set() if body.path is None else {x for x in body.path.taken & body.path.given if not body.is_array(x)}
+    wanted = {x for x in op.input("X") if x not in no_grad and body.wanted(x)}
+    grads = [grad_name(x) if x in wanted and (x in done or x in ended) else EMPTY for x in op.input("X")]
+    if body.path is not None:
+        replaced.intersection_update(x for x, grad in zip(op.input("X"), grads) if grad != EMPTY)
     if all(g == EMPTY for g in grads):
         return []
     inputs = {
@@ -100,20 +120,66 @@ def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:
         "Out@GRAD": [grad_name(name) for name in order],
         "StepScopes": list(op.output("StepScopes")),
     }
-    read = {name for inner in body.forward.ops for name in inner.input_arg_names}
     flows = [name for name in order if name in done]
-    repeats = [name for name in order if name not in done and name not in read]
+    lost = [name for name in order if name in ended and name in wanted]
+    read = {name for inner in body.forward.ops for name in inner.input_arg_names}
+    unread = [name for name in order if name not in done and name not in lost]
+    repeats = [name for name in unread if not right and (body.path is not None or name not in read)]
     if repeats:
         _tell_of_repeated(op, repeats)
-    attrs = {"sub_block": body.block, "live": order, "flows": flows, "repeats": repeats}
+    arrays = [] if body.path is None else _lost_arrays(body, alive, body.path)
+    if lost or arrays:
+        _tell_of_lost(op, lost + arrays)
+    attrs = {"sub_block": body.block, "live": order, "flows": flows, "repeats": repeats, "lost": lost}
+    if arrays:
+        reads = [inner.input("X")[0] for inner in body.forward.ops if inner.type == "read_from_array"]
+        attrs.update(lost_arrays=arrays, replaced=[name for name in arrays if reads.count(name) == 1])
     return [GradOp("while_grad", inputs, {"X@GRAD": grads}, attrs)]
+
+
+def _carried(body: _Body, alive: Sequence[str]) -> list[str]:
+    """Return the variables whose gradients enter the body; those of the next iteration contribute to this one's."""
+    carried = [name for name in body.op.output("Out") if body.wanted(name)]
+    live = {name for name in alive if name in carried}
+    while True:
+        more = live | {name for name in body.reachable(live) if name in carried}
+        if more == live:
+            break
+        live = more
+    return [name for name in body.op.output("Out") if name in live]
+
+
+def _taken(body: _Body, path: LoopPath) -> list[str]:
+    """Return the variables whose gradients enter the body in Fluid 1.8.5: what is constant outside is not so inside."""
+    written = body.op.output("Out")
+    body.no_grad = body.no_grad - {name for name in written if _is_float(body.forward, name)}
+    return [name for name in written if name in path.taken and body.wanted(name)]
+
+
+def _lost_arrays(body: _Body, alive: Sequence[str], path: LoopPath) -> list[str]:
+    """Return the arrays that the body reads and writes, and something behind the loop reads."""
+    return [name for name in alive if name in path.taken & path.given and body.is_array(name)]
+
+
+def _is_float(block: Block, name: str) -> bool:
+    variable = block._find_var_recursive(name)
+    return variable is not None and variable.dtype in (VarType.FP16, VarType.FP32, VarType.FP64)
+
+
+def _tell_of_lost(op: Operator, names: list[str]) -> None:
+    warnings.warn(
+        f"the loop at {describe(op.site)} reads {', '.join(names)} and writes it, too: as in Fluid 1.8.5, its gradient "
+        "does not come through the loop as a whole; While(..., right_gradient=True) or "
+        "while_loop(..., right_gradient=True) computes all of it",
+        stacklevel=2,
+    )
 
 
 def _tell_of_repeated(op: Operator, names: list[str]) -> None:
     warnings.warn(
         f"the loop at {describe(op.site)} replaces {', '.join(names)} and never reads it: as in Fluid 1.8.5, its "
-        "gradient counts in every iteration and not in the last alone; to have it in the last alone, write what "
-        "replaces it into an array and read that after the loop",
+        "gradient counts in every iteration and not in the last alone; While(..., right_gradient=True) or "
+        "while_loop(..., right_gradient=True) counts it in the last alone",
         stacklevel=2,
     )
 
@@ -122,9 +188,10 @@ def _conditional(body: _Body, alive: Sequence[str], replaced: set[str]) -> list[
     op = body.op
     live = [name for name in op.output("Out") if name in alive and body.wanted(name)]
     # If the branch is not taken, the earlier value stays and gets the whole gradient.
-    kept = [name for name in live if name in replaced and not is_array(body.forward, name)]
+    kept = [name for name in live if name in replaced and not body.is_array(name)]
     done = body.build(live)
-    grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("Input")]
+    given = {x for x in done if body.wanted(x)} - body.inside.taken
+    grads = [grad_name(x) if x in given else EMPTY for x in op.input("Input")]
     if all(g == EMPTY for g in grads) and not kept:
         return []
     unread = [name for name in kept if grad_name(name) not in grads]

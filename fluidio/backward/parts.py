@@ -55,6 +55,10 @@ def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, li
             return
     writer = _last_writer(target, old)
     if writer is not None:
+        for op in reversed(target.ops):  # in a loop, the gradient of what a state becomes is a part of the state's
+            if op is writer:
+                break
+            op._rename_input(old, new)
         writer._rename_output(old, new)
         return
     # No op here wrote it: it was put into this block, so first assign it to the new name.

@@ -7,8 +7,10 @@ already moved on, say). Programs of that era get the same.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from fluidio.backward.grad_vars import create_grad, is_array
+from fluidio.backward.loop_path import Inside
 from fluidio.era import era
 from fluidio.program import Block, Operator
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, GradOp
@@ -23,18 +25,18 @@ class Versions:
     saves it under another name.
 
     Args:
-        body: whether the block runs several times, so that outer variables change between runs.
+        inside: where the block stands, if it is a body.
     """
 
-    def __init__(self, block: Block, body: bool) -> None:
+    def __init__(self, block: Block, inside: Inside | None) -> None:
         self.block = block
         self.writes: defaultdict[str, list[int]] = defaultdict(list)
         self.position = {id(op): index for index, op in enumerate(block.ops)}
         for index, op in enumerate(block.ops):
             for name in written(op):
                 self.writes[name].append(index)
-        self.body = body
-        self.reads_last = era().gradients_read_last_values and not body
+        self.body = inside is not None
+        self.reads_last = era().gradients_read_last_values and (inside is None or inside.as_fluid)
 
     def replaced(self, op: Operator) -> set[str]:
         """Return the outputs of an op that had another value before it."""
@@ -49,6 +51,8 @@ class Versions:
 
     def _reads_last(self, name: str, forward: Operator, index: int) -> bool:
         """Return whether the last value is read: no index of an array, nothing that has only changed its shape."""
+        if self.body:  # the gradient of an increment counts back
+            return any(op.type != "increment" for op in _writers_inside(self.block, name))
         later = (self.block.ops[write] for write in self.writes.get(name, ()) if write > index)
         return not self._of_array(forward) and any(op.type not in _RESHAPE for op in later)
 
@@ -93,6 +97,14 @@ def written(op: Operator) -> list[str]:
 
 def _only_made(op: Operator, name: str) -> bool:
     return name in op.output_arg_names and name not in op.input_arg_names
+
+
+def _writers_inside(block: Block, name: str) -> Iterator[Operator]:
+    """Yield the ops that write a variable in a body and in the bodies around it, up to where it is kept."""
+    inner: Block | None = block
+    while inner is not None and inner.parent is not None:
+        yield from (op for op in inner.ops if name in op.output_arg_names)
+        inner = None if name in inner.vars else inner.parent
 
 
 def _changes_around(block: Block, name: str) -> bool:

@@ -260,7 +260,7 @@ class Optimizer:
         first = len(block.ops)
         active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
         self._devices = devices_of_readers(block)
-        self._create_accumulators(block, [p for p, _ in active])
+        self._create_accumulators(block, [p for p, _ in params_grads if p.trainable])
         self._create_global_learning_rate(program)
         if self._lars_weight_decay > 0:
             append_LARS(params_grads, self._learning_rate_map[program], self._lars_weight_decay)

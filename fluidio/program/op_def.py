@@ -38,6 +38,7 @@ EMPTY = "@EMPTY@"  # stands for an unwanted argument
 # keeps the values of each iteration.
 SAVED_ATTR = "fluidio_saved"
 STEPS_ATTR = "fluidio_steps"
+RIGHT_GRADIENT_ATTR = "fluidio_right_gradient"  # on an op whose gradient is wrong in Fluid: compute the right one
 
 
 LodRule = Literal["share", "none", "kernel"]

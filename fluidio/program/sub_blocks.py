@@ -15,21 +15,25 @@ __all__ = ["append_conditional", "outer_names", "sub_block"]
 
 
 def outer_names(block: Block) -> tuple[list[str], list[str]]:
-    """Return the names of outer variables that a block reads, and those it writes, in order of first use."""
+    """Return the names of outer variables that a block reads before it writes them, and those it writes.
+
+    They stand in the order of their first use.
+    """
     reads: dict[str, None] = {}
     writes: dict[str, None] = {}
     inside: set[str] = set()
     for op in block.ops:
+        holds_block = any(isinstance(value, Block) for value in op.attrs.values())
         for name in op.input_arg_names:
             if name != EMPTY and name not in inside and name not in block.vars:
                 reads[name] = None
         for name in op.output_arg_names:
             if name == EMPTY:
                 continue
-            if name in block.vars:
-                inside.add(name)
-            else:
+            if name not in block.vars:
                 writes[name] = None
+            if name in block.vars or not holds_block:  # a branch may leave a variable as it is
+                inside.add(name)
     return list(reads), list(writes)
 
 

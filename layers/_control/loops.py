@@ -10,6 +10,7 @@ from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.utils import assert_same_structure, copy_mutable_vars, map_structure
 from fluidio.program import Block, Program, Variable
+from fluidio.program.op_def import RIGHT_GRADIENT_ATTR
 from fluidio.program.sub_blocks import outer_names, sub_block
 
 __all__ = [
@@ -59,6 +60,9 @@ class BlockGuard:
 class While:
     """Run a block while a condition is true.
 
+    Fluid: the gradients of tensors that the block reads and overwrites end in the last round; `right_gradient` passes
+    them on.
+
     Example:
         >>> import fluidio as fluid
         >>> i = fluid.layers.fill_constant([1], "int64", 0)
@@ -74,8 +78,11 @@ class While:
     IN_WHILE_BLOCK = 1
     AFTER_WHILE_BLOCK = 2
 
-    def __init__(self, cond: Variable, is_test: bool = False, name: str | None = None) -> None:
+    def __init__(
+        self, cond: Variable, is_test: bool = False, name: str | None = None, *, right_gradient: bool = False
+    ) -> None:
         self.helper = LayerHelper("while", name=name)
+        self.right_gradient = right_gradient
         self.status = While.BEFORE_WHILE_BLOCK
         if not isinstance(cond, Variable) or cond.dtype is not VarType.BOOL:
             raise TypeError(f"While: the condition must be a Variable of dtype bool, got {cond!r}")
@@ -91,7 +98,7 @@ class While:
             self.status = While.IN_WHILE_BLOCK
             yield
             self.status = While.AFTER_WHILE_BLOCK
-        complete_while(self.cond_var, body, self.is_test)
+        complete_while(self.cond_var, body, self.is_test, self.right_gradient)
 
 
 def _elements(variable: Variable) -> int:
@@ -101,7 +108,7 @@ def _elements(variable: Variable) -> int:
     return total
 
 
-def complete_while(cond: Variable, body: Block, is_test: bool = False) -> None:
+def complete_while(cond: Variable, body: Block, is_test: bool = False, right_gradient: bool = False) -> None:
     """Append the `while` op of a finished body to the enclosing block."""
     parent = body.parent
     assert parent is not None
@@ -113,7 +120,7 @@ def complete_while(cond: Variable, body: Block, is_test: bool = False) -> None:
         type="while",
         inputs={"X": known, "Condition": [cond]},
         outputs={"Out": writes, "StepScopes": [scopes]},
-        attrs={"sub_block": body, "is_test": is_test},
+        attrs={"sub_block": body, "is_test": is_test, **({RIGHT_GRADIENT_ATTR: True} if right_gradient else {})},
     )
 
 
@@ -128,8 +135,13 @@ def while_loop(
     loop_vars: Sequence[object],
     is_test: bool = False,
     name: str | None = None,
+    *,
+    right_gradient: bool = False,
 ) -> list[Any]:
-    """Call `body` on the loop variables while `cond` of them is true; return the loop variables."""
+    """Call `body` on the loop variables while `cond` of them is true; return the loop variables.
+
+    Fluid: the gradients of loop variables end in the last round; `right_gradient` passes them on.
+    """
     if not callable(cond):
         raise TypeError(f"while_loop: cond must be a function, got {type(cond).__name__}")
     if not callable(body):
@@ -143,7 +155,7 @@ def while_loop(
         raise TypeError(f"while_loop: cond must return a Variable of dtype bool, got {before!r}")
     if _elements(before) != 1:
         raise TypeError(f"while_loop: cond must return a Variable of shape [1], got {list(before.shape)}")
-    loop = While(before, is_test, name)
+    loop = While(before, is_test, name, right_gradient=right_gradient)
     with loop.block():
         mutable = copy_mutable_vars(loop_vars)
         outputs = body(*mutable)

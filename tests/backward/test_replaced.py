@@ -100,7 +100,7 @@ def test_what_a_loop_replaces_passes_its_gradient_on(times: int, gradient: float
 def test_the_loop_tells_of_it_and_of_the_way_around() -> None:
     x, w, last = _given("x"), _weight(), _zero()
     _loop(3, lambda _: L.assign(x * w, last))
-    with pytest.warns(UserWarning, match=r"loop at .*test_replaced.py:\d+.* counts in every iteration.* an array"):
+    with pytest.warns(UserWarning, match=r"loop at .*test_replaced.py:\d+.* in every iteration.*right_gradient=True"):
         fluid.backward.append_backward(L.mean(last))
 
 

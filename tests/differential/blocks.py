@@ -51,24 +51,65 @@ class BlockSteps:
         made = layers.while_loop(lambda number, _: layers.less_than(number, limit), body, [at, state])
         self.handles[step["out"]] = made[1]
 
+    def _loop(self, step: dict[str, Any]) -> None:
+        """Carry states through a loop that overwrites them; write one value of each round to an array."""
+        layers = self.fluid.layers
+        at = layers.fill_constant([1], "int64", 0)
+        limit = layers.fill_constant([1], "int64", step["times"])
+        states = [self.handles[name] for name in step["states"]]
+        if step["copied"]:
+            states = [layers.assign(state) for state in states]
+        array = layers.create_array("float32") if step["array"] else None
+
+        def round_of(number: Any, states: Any) -> list[Any]:
+            self.handles.update(zip(step["inside"], states))
+            self.steps(step["steps"])
+            if array is not None:
+                layers.array_write(self.handles[step["written"]], number, array)
+            return [self.handles[name] for name in step["results"]]
+
+        if step["with"] == "while_loop":
+            layers.while_loop(
+                lambda number, *_: layers.less_than(number, limit),
+                lambda number, *states: [number + 1, *round_of(number, states)],
+                [at, *states],
+            )
+        else:
+            goes_on = layers.less_than(at, limit)
+            with layers.While(goes_on).block():
+                results = round_of(at, states)
+                for result, state in zip(results, states) if not step["early"] else ():
+                    layers.assign(result, state)
+                layers.increment(at, in_place=True)
+                layers.less_than(at, limit, cond=goes_on)
+        self.handles.update(zip(step["out"], states))
+        if array is not None:
+            self.handles[step["array"]] = layers.tensor_array_to_tensor(array, axis=1)[0]
+
+    def _assign(self, step: dict[str, Any]) -> None:
+        self.fluid.layers.assign(self.handles[step["from"]], self.handles[step["to"]])
+
     def _array_loop(self, step: dict[str, Any]) -> None:
         """Write what each round computes to an array, and join the parts along an axis.
 
-        The state has an array of its own: 1.8.5 loses and doubles gradients where a loop reads and writes an array
-        that is read behind it.
+        The state has an array of its own, unless they are `shared`; it may be read `again` in each round.
         """
         layers = self.fluid.layers
         at = layers.fill_constant([1], "int64", 0)
         limit = layers.fill_constant([1], "int64", step["times"])
-        states, array = (layers.array_write(self.handles[step["state"]], at) for _ in range(2))
+        states = layers.array_write(self.handles[step["state"]], at)
+        array = states if step["shared"] else layers.array_write(self.handles[step["state"]], at)
         goes_on = layers.less_than(at, limit)
         loop = layers.While(goes_on)
         with loop.block():
             self.handles[step["inside"]] = layers.array_read(states, at)
             result = self._inner(step["steps"], step["result"])
+            if step["again"]:
+                result = layers.elementwise_add(result, layers.array_read(states, at))
             layers.increment(at, in_place=True)
             layers.array_write(result, at, states)
-            layers.array_write(result, at, array)
+            if array is not states:
+                layers.array_write(result, at, array)
             layers.less_than(at, limit, cond=goes_on)
         self.handles[step["out"]] = layers.tensor_array_to_tensor(array, axis=step["axis"])[0]
 

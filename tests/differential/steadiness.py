@@ -33,7 +33,8 @@ def judge(sides: tuple[Run, Run], case: Case, real: Case, ours: Case, found: lis
         return "unsteady"
     if not {one.kind for one in found} <= _NUMBERS:
         return ""
-    off = {one.where: distances(real, ours)[one.where] for one in found}
+    apart = distances(real, ours)
+    off = {one.where: apart.get(one.where, np.inf) for one in found}  # what one side lacks is apart without end
     moved = dict.fromkeys(off, 0.0)
     for number in range(_SHAKES):
         shaken = {**_shaken(case, random.Random(f"{case['id']} {number}")), "shake": number + 1}

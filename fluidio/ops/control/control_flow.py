@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.control.tensor_array import EndedGradients
 from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.reduce import sum_
@@ -113,7 +114,7 @@ def _inner_slots(k: Call, names: list[str]) -> list[int]:
     "while_grad",
     "X*? Out*? Out@GRAD*? StepScopes",
     "X@GRAD*?",
-    {"live": [], "flows": [], "repeats": []},
+    {"live": [], "flows": [], "repeats": [], "lost": [], "lost_arrays": [], "replaced": []},
     infer=None,
     grad=False,
     raw=True,
@@ -124,6 +125,9 @@ def while_grad(k: Call, f: Frame) -> None:
     The gradient of a variable that iterations pass on (attr `flows`) goes from each iteration to the one before it.
 
     Fluid: one that is replaced and never read (attr `repeats`) has the gradient from after the loop in each iteration.
+    The gradient of one that is read and replaced (attr `lost`) is set to zero after the last iteration, as it is added
+    to the memory it lies in, and doubled after the others. Entries of arrays (attr `lost_arrays`) are doubled, too, and
+    those from after the loop are lost where the block has one gradient for them (attr `replaced`).
     """
     values = f.values
     body = k.blocks["sub_block"]
@@ -131,10 +135,12 @@ def while_grad(k: Call, f: Frame) -> None:
     if iterations is None:
         raise EnforceNotMet("the loop kept no values for its gradient: was it built with is_test=True?")
     live, flows, repeats = k.attrs["live"], k.attrs["flows"], k.attrs["repeats"]
+    lost, last = set(k.attrs["lost"]), True
     outs = k.op.input("Out")
     carried = {name: (slot, outs.index(name)) for name, slot in zip(live, _inner_slots(k, live))}
     # Gradients of arrays live outside the loop and grow in place; those of tensors are passed from step to step.
     flowing = {name: values[outer] for name, outer in zip(live, k.ins.get("Out@GRAD", [])) if not _is_array(k, name)}
+    ended = _ended_arrays(k, f)
     xs = k.op.input("X")
     inside = _inner_slots(k, xs)
     targets = [(name, inner, outer) for name, inner, outer in zip(xs, inside, k.outs["X@GRAD"]) if outer >= 0]
@@ -148,14 +154,22 @@ def while_grad(k: Call, f: Frame) -> None:
         for name, gradient in flowing.items():
             if carried[name][0] >= 0:
                 values[carried[name][0]] = gradient
+        there = [array.begin() for array in ended]
         body.run(f)
+        for array, indices in zip(ended, there):
+            array.double(indices)
         for _, inner, outer in summed:
             if values[inner] is not None:
                 add_into(k, f, outer, values[inner])
         for name in [name for name in flowing if name not in repeats]:
             slot, position = carried[name]
-            gradient = values[slot] if name in flows else None
-            flowing[name] = _zeros_like(k, before[position]) if gradient is None else gradient
+            gradient = values[slot] if name in flows or name in lost else None
+            if gradient is None:
+                gradient = _zeros_like(k, before[position])
+            elif name in lost:
+                gradient = _zeros_like(k, gradient) if last else gradient + gradient
+            flowing[name] = gradient
+        last = False
     for name, inner, outer in targets:
         source = k.ins["X"][xs.index(name)]
         if name in flowing:
@@ -164,6 +178,17 @@ def while_grad(k: Call, f: Frame) -> None:
             f.set(outer, _zeros_like(k, values[source]), f.lods[source])
         elif inner >= 0 and hasattr(values[outer], "dtype"):
             f.set(outer, values[outer], f.lods[source])  # a gradient has the sequences of its variable
+
+
+def _ended_arrays(k: Call, f: Frame) -> list[EndedGradients]:
+    """Give the gradients of arrays that are lost as in Fluid their own kind of array."""
+    found = []
+    for name, slot in zip(k.attrs["live"], k.ins.get("Out@GRAD", [])):
+        held = f.values[slot]
+        if name in k.attrs["lost_arrays"] and isinstance(held, LoDTensorArray):
+            found.append(EndedGradients(held.items, name in k.attrs["replaced"]))
+            f.set(slot, found[-1])
+    return found
 
 
 def _is_array(k: Call, name: str) -> bool:

@@ -19,7 +19,39 @@ from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import LoDTensor, LoDTensorArray
 
-__all__ = ["accumulate", "add_entry", "array_at", "as_index"]
+__all__ = ["EndedGradients", "accumulate", "add_entry", "array_at", "as_index"]
+
+
+class EndedGradients(LoDTensorArray):
+    """The gradients of an array that a loop reads and writes, when something behind the loop reads it, too.
+
+    Fluid: an iteration replaces entries that are there, and doubles those, as they are added to themselves.
+    """
+
+    __slots__ = ("_there", "replaces")
+
+    def __init__(self, items: list[LoDTensor], replaces: bool) -> None:
+        super().__init__(items)
+        self.replaces = replaces
+        self._there: set[int] = set()
+
+    def begin(self) -> list[int]:
+        """Note which entries are there before an iteration."""
+        there = [index for index, item in enumerate(self.items) if item.array is not None]
+        self._there = set(there)
+        return there
+
+    def is_replaced(self, index: int) -> bool:
+        """Return whether a gradient replaces an entry; the next one is added to it."""
+        found = self.replaces and index in self._there
+        self._there.discard(index)
+        return found
+
+    def double(self, indices: list[int]) -> None:
+        for index in indices:
+            item = self.items[index]
+            if item.array is not None:
+                self.items[index] = LoDTensor.wrap(item.array + item.array, item.levels)
 
 
 def as_index(k: Call, f: Frame, slot: str = "I") -> int:
@@ -45,7 +77,7 @@ def add_entry(array: LoDTensorArray, index: int, value: Any, lod: Any) -> None:
     """Add to an entry of a gradient array."""
     _grow(array, index)
     held = array.items[index]
-    if held.array is None:
+    if held.array is None or (isinstance(array, EndedGradients) and array.is_replaced(index)):
         array.items[index] = LoDTensor.wrap(value, lod)
     else:
         array.items[index] = LoDTensor.wrap(held.array + value, held.levels)

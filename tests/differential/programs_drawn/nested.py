@@ -47,9 +47,9 @@ def blocks(d: ProgramDraw, x: Value) -> None:
 def gathered(d: ProgramDraw, x: Value) -> None:
     """Write to an array in a loop and join what it holds."""
     width, out, state = x.shape[0], d.fresh(), d.fresh()
-    part = inside(d, small_change(state, width, trains=False))
+    part = inside(d, small_change(state, width, trains=d.chance()))
     times = d.size(1, 3)
-    d.steps.append(
-        {"do": "array_loop", "state": x.handle, "inside": state, "times": times, "out": out, "axis": 1, **part}
-    )
-    d.add(out, "flat", ((times + 1) * width,))
+    step = {"do": "array_loop", "state": x.handle, "inside": state, "times": times, "out": out, "axis": 1, **part}
+    d.steps.append({**step, "shared": d.chance(0.4), "again": d.chance(0.2)})
+    size = (times + 1) * width
+    d.add(d.call("reshape", {"var": out}, [-1, size]), "flat", (size,))

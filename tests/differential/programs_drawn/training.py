@@ -16,14 +16,27 @@ from tests.differential.programs_drawn import (
     numbers,
     sequence,
     slicing,
+    states,
 )
 from tests.differential.programs_drawn.base import MOVES, ProgramDraw, Value
 from tests.differential.programs_drawn.endings import end
 
 __all__ = ["FAMILIES", "draw_program"]
 
-_MODULES = (control, cubes, deep, flat, image, nested, networks, numbers, sequence, slicing)  # they fill the moves
-FAMILIES = ("flat", "image", "sequence", "cube", "deep", "long")
+_MODULES = (
+    control,
+    cubes,
+    deep,
+    flat,
+    image,
+    nested,
+    networks,
+    numbers,
+    sequence,
+    slicing,
+    states,
+)  # they fill the moves
+FAMILIES = ("flat", "image", "sequence", "cube", "deep", "long", "loop")
 
 
 def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
@@ -32,7 +45,9 @@ def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
     starts = ["flat", "image", "sequence", "cube", "deep"]
     for kind in rng.sample(starts, d.size(2, 4)) if family == "long" else [family]:
         d.values.append(_start(d, kind))
-    for _ in range(d.size(10, 25) if family == "long" else d.size(1, 6)):
+    if family == "loop":
+        (states.carried if d.chance(0.75) else nested.gathered)(d, d.values[-1])
+    for _ in range(d.size(10, 25) if family == "long" else d.size(0, 2) if family == "loop" else d.size(1, 6)):
         _step(d)
     for _ in range(60):
         if d.latest("flat") is not None:
@@ -63,6 +78,8 @@ def _reader(d: ProgramDraw) -> dict[str, Any]:
 
 
 def _start(d: ProgramDraw, family: str) -> Value:
+    if family == "loop":
+        return d.feed("flat", (d.size(1, 4),))
     if family == "flat":
         return d.feed("flat", (d.size(1, 5),)) if d.chance(0.8) else d.feed_ids("flat_ids", 9)
     if family == "image":
