@@ -23,6 +23,7 @@ from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.executor.turns import Turns
 from fluidio.flow.watchdog import WATCHDOG
+from fluidio.ops.compiled.blas import enter, leave
 from fluidio.ops.threads import limited
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import Program, default_main_program
@@ -211,7 +212,11 @@ class CompiledProgram:
         plan = self._plan(places, tuple(feeds[0]), names)
         assert self._replicas is not None
         with self._turns.of(scope):  # only one thread at a time may use the plan
-            frames = plan.run(scope, feeds, self._replicas)
+            enter()
+            try:
+                frames = plan.run(scope, feeds, self._replicas)
+            finally:
+                leave()
             WATCHDOG.steps += 1
             each = [_fetch(f, names, return_numpy) for f in frames] if names else []
         columns = [list(column) for column in zip(*each)]

@@ -22,6 +22,7 @@ from fluidio.executor.plan_cache import take as take_plan
 from fluidio.executor.pruned import known_part, pruned_program, split_updates
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.watchdog import WATCHDOG
+from fluidio.ops.compiled.blas import enter, leave
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
 from fluidio.program.arguments import Feed, FetchList
@@ -161,7 +162,11 @@ class Executor:
             set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
         if plan.given_fetches:
             check_given(f)
-        plan.run(f)
+        enter()
+        try:
+            plan.run(f)
+        finally:
+            leave()
         WATCHDOG.steps += 1
         return take(f, plan.fetch_slots, names, return_numpy) if names else []
 

@@ -26,7 +26,7 @@ def bits(request: pytest.FixtureRequest) -> Iterator[int]:
 
 @pytest.fixture(autouse=True)
 def _small_ones_count(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("_SMALL", "_NARROW", "_NARROW_IN_BATCHES"):
+    for name in ("_SMALL", "_NARROW", "_NARROW_IN_BATCHES", "_FEW_ROWS"):
         monkeypatch.setattr(products, name, 0)
     monkeypatch.setattr(products, "_WORTH_A_THREAD", 1)
     yield
@@ -135,3 +135,17 @@ def test_the_c_refuses_sizes_that_do_not_fit() -> None:
     for sizes in ((4, 4, 5), (5, 4, 4), (0, 4, 4), (1 << 40, 1 << 40, 4), (-4, -4, -4)):
         with pytest.raises(ValueError, match="do not fit"):
             products.compiled.multiply(a, a, out, sizes, (False, False), (1, 1, 1), 1, 1)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 33])
+def test_a_state_meets_several_weights(rows: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(rows)
+    state, weights = rng.standard_normal((rows, 40), np.float32), rng.standard_normal((3, 40, 50), np.float32)
+    exact = np.matmul(state.astype(np.float64), weights.astype(np.float64))
+    for count in "13":
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", count)
+        out = np.empty((3, rows, 50), np.float32)
+        assert products.by_state(np, state, weights, out) is out
+        np.testing.assert_allclose(out, exact, atol=1e-4)
+    wide = np.empty((3, rows, 100), np.float32)[..., ::2]
+    np.testing.assert_allclose(products.by_state(np, state, weights, wide), exact, atol=1e-4)

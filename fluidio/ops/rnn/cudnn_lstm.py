@@ -80,7 +80,7 @@ def _run(
     """Run one direction of one layer; return outputs, last states and what its gradient needs."""
     time = x.shape[0]
     size = h.shape[1]
-    shares = x @ weights[0].T + (bias[0] + bias[1])
+    shares = product(x.reshape(-1, x.shape[2]), weights[0].T).reshape(time, x.shape[1], -1) + (bias[0] + bias[1])
     gates = xp.empty_like(shares)
     hidden = xp.empty((time, *h.shape), x.dtype)
     cells = xp.empty_like(hidden)
@@ -124,7 +124,7 @@ def _back(
         dh = dgates[t] @ weights[1]
     flat = dgates.reshape(-1, 4 * size)
     dmatrices = (product(flat.T, x.reshape(-1, x.shape[2])), product(flat.T, old_h.reshape(-1, size)))
-    return dgates @ weights[0], dh, dc, dmatrices, flat.sum(axis=0)
+    return product(flat, weights[0]).reshape(x.shape), dh, dc, dmatrices, flat.sum(axis=0)
 
 
 @op(

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.compiled.products import product
+from fluidio.ops.compiled.products import by_state, product
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import share_products
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import Activation, activation, recurrent_activation, time_major
 from fluidio.program.infer import InferContext
@@ -62,11 +63,11 @@ class _Step:
     def forward(self, g: Array, old: Array, reset_out: Array, out: Array, work: Any) -> None:
         """Fill `reset_out` and `out`; `work` is [2, rows, size] of scratch memory."""
         xp = self.xp
-        g[:2] += xp.matmul(old, self.gates_weight, out=work)
+        g[:2] += by_state(xp, old, self.gates_weight, work)
         self.gate.apply(xp, g[:2])
         u, r, c = g
         xp.multiply(r, old, out=reset_out)
-        c += xp.matmul(reset_out, self.state_weight, out=work[0])
+        c += by_state(xp, reset_out, self.state_weight[None], work[:1])[0]
         self.candidate.apply(xp, c)
         # h = (1 - u) old + u c, or with origin_mode h = u old + (1 - u) c
         xp.subtract(*((old, c) if self.origin else (c, old)), out=out)
@@ -89,9 +90,9 @@ class _Step:
         xp = self.xp
         xp.multiply(dh, self.to_update[rows], out=dg[0])
         xp.multiply(dh, self.to_candidate[rows], out=dg[2])
-        dreset = dg[2] @ self.state_back
+        dreset = by_state(xp, dg[2], self.state_back[None], xp.empty_like(dg[2:]))[0]
         xp.multiply(dreset, self.to_reset[rows], out=dg[1])
-        dold = xp.matmul(dg[:2], self.gates_back).sum(axis=0)
+        dold = share_products(self.k, dg[:2], self.gates_back).sum(axis=0)
         dreset *= self.reset[rows]
         dold += dreset
         dold += xp.multiply(dh, self.keep[rows], out=dreset)
@@ -100,7 +101,8 @@ class _Step:
     def weight_grad(self, weight: Array, old: Array, reset: Array, dg: Array) -> Array:
         size, xp = self.size, self.xp
         whole = xp.empty(weight.size, weight.dtype)
-        whole[: 2 * size * size].reshape(size, 2, size)[...] = (old.T @ dg[:2]).transpose(1, 0, 2)
+        for gate in (0, 1):
+            whole[: 2 * size * size].reshape(size, 2, size)[:, gate] = product(old.T, dg[gate])
         whole[2 * size * size :] = product(reset.T, dg[2]).reshape(-1)
         return whole.reshape(weight.shape)
 
@@ -128,11 +130,12 @@ def gru(k: Call, x: Array, h0: Array, weight: Array, bias: Array | None) -> tupl
         gates += bias.reshape(3, 1, size)
     hidden = k.xp.empty((batches.total, size), x.dtype)
     reset = k.xp.empty_like(hidden)
-    work = k.scratch("work", (2, batches.first, size), x.dtype)
+    work = k.scratch("work", (2 * batches.first * size,), x.dtype)
     old = batches.start_state(k, h0, size, x.dtype)
     for start, stop in batches.steps:
         n = stop - start
-        step.forward(gates[:, start:stop], old[:n], reset[start:stop], hidden[start:stop], work[:, :n])
+        some = work[: 2 * n * size].reshape(2, n, size)
+        step.forward(gates[:, start:stop], old[:n], reset[start:stop], hidden[start:stop], some)
         old = hidden[start:stop]
     k.out_lods["Hidden"] = k.lod("Input")
     out = k.xp.empty_like(hidden)

@@ -14,6 +14,7 @@ import numpy as np
 
 from fluidio.ops.compiled import products
 from fluidio.ops.kernel import Call
+from fluidio.ops.row_blocks import share_products
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import SIGMOID_TOP, activation, recurrent_activation, time_major
 from fluidio.tensor.array import Array, ArrayLibrary
@@ -159,7 +160,7 @@ def forward(k: Call, cell: Cell, x: Array, h0: Array | None, c0: Array, project:
         before, scratch = old[:n], product[0]
         xp.add(by_gate.take(gate_rows[4 * start : 4 * stop], axis=0).reshape(4, n, size), bias, out=g)
         if step or h0 is not None:
-            g += xp.matmul(state[:n], weight, out=product)
+            g += products.by_state(xp, state[:n], weight, product)
         if cell.halved:
             g[1:] *= half
         if peepholes is None:
@@ -189,7 +190,7 @@ def forward(k: Call, cell: Cell, x: Array, h0: Array | None, c0: Array, project:
 
 
 def _project(k: Call, cell: Cell, h: Array, project: Array, out: Array) -> None:
-    k.xp.matmul(h, project, out=out)
+    products.by_state(k.xp, h, project[None], out[None])
     if k.attrs["proj_activation"] != "identity":
         cell.cell.apply(k.xp, out)  # Fluid: the projection uses the cell's activation, whatever its own is
     if k.attrs["proj_clip"] > 0:
@@ -243,7 +244,7 @@ def output_gate_backward(
     for start, stop in reversed(batches.steps):
         dh = dout[start:stop]
         if next_n:
-            dh[:next_n] += xp.matmul(dgate[stop : stop + next_n], back, out=product[:next_n])
+            dh[:next_n] += products.by_state(xp, dgate[stop : stop + next_n], back[None], product[None, :next_n])[0]
         if project is not None:
             dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
         xp.multiply(dh, to_output[start:stop], out=dgate[start:stop])
@@ -304,7 +305,6 @@ def all_gates_backward(
     xp.multiply(before, cell.gate.slope(f), out=factors[2])
     dgates = xp.empty((4, batches.total, size), dtype)
     transposed = xp.ascontiguousarray(cell.weight.transpose(0, 2, 1))
-    product = k.scratch("product", (4, batches.first, outputs.shape[1]), dtype)
     dprojected: Any = None
     project_slope: Any = None
     if project is not None:
@@ -317,8 +317,7 @@ def all_gates_backward(
         n = stop - start
         dh = dout[start:stop]
         if next_n:
-            part = xp.matmul(dgates[:, stop : stop + next_n], transposed, out=product[:, :next_n])
-            dh[:next_n] += part.sum(axis=0)
+            dh[:next_n] += share_products(k, dgates[:, stop : stop + next_n], transposed).sum(axis=0)
         if project is not None:
             dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
         dg = dgates[:, start:stop]
@@ -347,7 +346,8 @@ def all_gates_backward(
     if k.wants("C0@GRAD"):
         dc0 = batches.state_grad(k, c0, next_dc)
     if k.wants("Weight@GRAD"):
-        dweight = outputs[k.dev.upload(batches.before)].T @ dgates[:, first:]
+        before_each = outputs[k.dev.upload(batches.before)].T
+        dweight = xp.stack([products.product(before_each, dgate) for dgate in dgates[:, first:]])
         if h0 is not None:
             dweight += batches.start_state(k, h0, outputs.shape[1], dtype).T @ dgates[:, :first]
         dweight = dweight.transpose(1, 0, 2).reshape(weight.shape)
