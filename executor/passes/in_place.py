@@ -12,6 +12,7 @@ import numpy as np
 from fluidio.executor.bind import Step
 from fluidio.executor.frame import Frame
 from fluidio.executor.passes.uses import Facts, Uses, has
+from fluidio.ops.compiled import elements
 from fluidio.ops.math.elementwise import fit
 from fluidio.ops.row_blocks import elementwise
 from fluidio.tensor.array import Array
@@ -35,7 +36,10 @@ def _sum(step: Step, total: Any, parts: list[Any]) -> bool:
 
 
 def _relu(step: Step, x: Array, none: list[Any]) -> bool:
-    np.maximum(x, x.dtype.type(0), out=x)
+    if elements.fits(x):
+        elements.relu(x, x)
+    else:
+        np.maximum(x, x.dtype.type(0), out=x)
     return True
 
 

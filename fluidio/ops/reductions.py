@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled import elements
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
 
@@ -25,10 +26,11 @@ def total(array: Any, axis: int | tuple[int, ...], keepdims: bool = False) -> An
     if type(array) is not np.ndarray:
         return array.sum(axis=axis, keepdims=keepdims)
     dims = axis if isinstance(axis, tuple) else (axis,)
-    if array.size >= 2 * _WORTH_A_THREAD and dims == tuple(range(len(dims))) and array.flags.c_contiguous:
+    if array.size >= elements.LARGE and dims == tuple(range(len(dims))) and array.flags.c_contiguous:
         shape = array.shape[len(dims) :]
         columns = math.prod(shape)
-        if columns >= 2 * _COLUMNS and array.dtype.kind == "f":
+        in_c = columns >= _COLUMNS and elements.fits(array)
+        if in_c or (array.size >= 2 * _WORTH_A_THREAD and columns >= 2 * _COLUMNS and array.dtype.kind == "f"):
             found = _column_sums(array.reshape(-1, columns))
             return found.reshape((*(1 for _ in dims), *shape) if keepdims else shape)
     return _sum(array, axis, keepdims=keepdims)
@@ -36,6 +38,8 @@ def total(array: Any, axis: int | tuple[int, ...], keepdims: bool = False) -> An
 
 def _column_sums(rows: Array) -> Array:
     """Return the sum of the rows: NumPy adds one after another, so that some columns may be added alone."""
+    if elements.fits(rows):
+        return elements.add_rows(rows)
     sums = np.empty(rows.shape[1], rows.dtype)
     units = rows.shape[1] // _COLUMNS  # a single column at the end would be added in another order
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled import elements
 from fluidio.ops.compiled.products import are_batches, product, products
 from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
@@ -57,14 +58,19 @@ def elementwise(function: Callable[..., Any], x: Any, y: Any, out: Any = None) -
 
     Y has the shape of X or broadcasts over its first dims; `out` may be X.
     """
-    if x.size < 2 * _WORTH_A_THREAD or type(x) is not np.ndarray or type(y) is not np.ndarray:
+    if x.size < elements.LARGE or type(x) is not np.ndarray or type(y) is not np.ndarray:
         return function(x, y, out=out)
     lead = next((i for i, d in enumerate(y.shape) if d != 1), y.ndim) if y.shape != x.shape else 0
     last = y.shape[lead:]
     if x.dtype != y.dtype or x.dtype.kind != "f" or not are_rows(x, y) or last != x.shape[x.ndim - len(last) :]:
         return function(x, y, out=out)
+    kind, alike = elements.kind_of(function), y.size == x.size
+    in_c = kind is not None and x.dtype == np.float32 and y.size > 0
+    if not in_c and x.size < 2 * _WORTH_A_THREAD:
+        return function(x, y, out=out)
     result = np.empty_like(x) if out is None else out
-    alike = y.size == x.size
+    if kind is not None and in_c:
+        return elements.combine(kind, x, y, result)
     width = 1 if alike else y.size
     rows, results = x.reshape(-1, width), result.reshape(-1, width)
     others = y.reshape(-1, width)

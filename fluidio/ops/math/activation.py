@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.compiled import channels
+from fluidio.ops.compiled import channels, elements
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.special import erf
 from fluidio.ops.registry import gradient, op, same_as
@@ -59,6 +59,8 @@ def sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
 
 
 def _relu(k: Call, x: Array) -> Array:
+    if x.size >= elements.LARGE and elements.fits(x):
+        return elements.relu(x, np.empty_like(x))
     return k.xp.maximum(x, x.dtype.type(0))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType
+from fluidio.ops.compiled import elements
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import gradient, op
@@ -81,7 +82,20 @@ def dropout(k: Call, x: Any, seed: Any) -> Any:
     mask = _mask(k, x.shape, seed)
     if p == 1:
         return k.xp.zeros_like(x), k.xp.zeros_like(mask)
-    return (_raised(k, x, mask) if upscale else _masked(k, x, mask)), mask
+    return _kept(k, x, mask, upscale, True), mask
+
+
+def _kept(k: Call, x: Array, mask: Array, upscale: bool, first: bool) -> Array:
+    """Return X times the mask; to upscale, divided by the share that is kept, before that (`first`) or after."""
+    if x.size >= elements.LARGE and elements.fits(x) and _is_like(mask, x):
+        return elements.keep(x, mask, 1 - np.float32(k.attrs["dropout_prob"]) if upscale else None, first)
+    if not upscale:
+        return _masked(k, x, mask)
+    return _raised(k, x, mask) if first else _raised_after(k, x, mask)
+
+
+def _is_like(mask: Array, x: Array) -> bool:
+    return type(mask) is np.ndarray and mask.dtype == np.uint8 and mask.shape == x.shape and mask.flags.c_contiguous
 
 
 @in_blocks
@@ -107,4 +121,4 @@ def dropout_grad(k: Call, mask: Array | None, dout: Array) -> Array:
         return dout[...] if upscale else dout * dout.dtype.type(np.float32(1) - p)
     if p == 1:
         return k.xp.zeros_like(dout)
-    return _raised_after(k, dout, mask) if upscale else _masked(k, dout, mask)
+    return _kept(k, dout, mask, upscale, False)
