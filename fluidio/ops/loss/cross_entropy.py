@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled import softmax as compiled
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import gradient, op
@@ -218,6 +219,8 @@ def _exponentials(k: Call, logits: Array) -> tuple[Array, Array, Array]:
 def softmax_with_cross_entropy(k: Call, logits: Array, label: Array) -> tuple[Array, Array]:
     """Softmax, Loss = the softmax of Logits along axis, and its cross entropy with Label."""
     xp, axis = k.xp, k.attrs["axis"]
+    if not k.attrs["soft_label"] and axis % logits.ndim == logits.ndim - 1 and compiled.fits(logits):
+        return _in_c(k, logits, label)
     shifted, prob, total = _exponentials(k, logits)
     if k.attrs["soft_label"]:
         return prob, (label * (xp.log(total) - shifted)).sum(axis=axis, keepdims=True)
@@ -231,6 +234,20 @@ def softmax_with_cross_entropy(k: Call, logits: Array, label: Array) -> tuple[Ar
     ignored = ids == ignore
     loss = xp.log(total).reshape(-1) - rows[xp.arange(rows.shape[0]), xp.where(ignored, 0, ids)]
     return prob, xp.where(ignored, loss.dtype.type(0), loss).reshape(label.shape)  # CuPy waits for mask assignments
+
+
+def _in_c(k: Call, logits: Array, label: Array) -> tuple[Array, Array]:
+    """Do the same for ids along the last axis without an array of differences from the maximum."""
+    prob, largest, total = compiled.softmax(logits)
+    ids, classes, ignore = label.reshape(-1), logits.shape[-1], k.attrs["ignore_index"]
+    check_labels(k, ids, classes, ignore)
+    ignored = ids == ignore if _may_ignore(k, ids, classes) else None
+    at = _row_starts(k, ids.size, classes) + (ids if ignored is None else np.where(ignored, 0, ids))
+    below = logits.reshape(-1).take(at) - largest.reshape(-1)
+    loss = np.log(total).reshape(-1) - np.maximum(below, np.float32(-64))
+    if ignored is not None:
+        loss[ignored] = 0
+    return prob, loss.reshape(label.shape)
 
 
 @gradient("softmax_with_cross_entropy", "Label Softmax Loss@GRAD", "Logits@GRAD")
