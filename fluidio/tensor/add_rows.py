@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
-__all__ = ["add_rows", "merge_rows"]
+compiled: Any
+try:
+    from fluidio.tensor import _merge as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["add_rows", "compiled", "merge_rows"]
 
 _ROUNDS = 4
 _FEW = 256
@@ -21,6 +29,9 @@ def add_rows(target: Array, index: IntArray, values: Array) -> None:
     """
     if not index.size:
         return
+    fit = values.size and _fits(index, values) and _fits(index, target) and target.shape[1:] == values.shape[1:]
+    if fit and compiled.add(target, np.ascontiguousarray(index), values):
+        return
     order, ordered, starts = _runs(index)
     if values.ndim == 1:
         target[ordered[starts]] += np.add.reduceat(values[order], starts)
@@ -32,6 +43,11 @@ def merge_rows(index: IntArray, values: Array) -> tuple[IntArray, Array]:
     """Return each row of an index once, with the sum of its values: ascending if any repeats, else as given."""
     if not index.size:
         return index, values.copy()
+    if _fits(index, values):
+        numbers, sums = np.empty(index.size, np.int64), np.empty_like(values)
+        count = compiled.merge(np.ascontiguousarray(index), values, numbers, sums)
+        if count >= 0:
+            return (index, values.copy()) if count == index.size else (numbers[:count], sums[:count])
     order, ordered, starts = _runs(index)
     if starts.size == index.size:
         return index, values.copy()
@@ -40,6 +56,17 @@ def merge_rows(index: IntArray, values: Array) -> tuple[IntArray, Array]:
     sums = values.take(order[starts], axis=0)
     _add_from(1, sums, np.arange(starts.size), order, starts, values)
     return ordered[starts], sums
+
+
+def _fits(index: IntArray, values: Array) -> bool:
+    """Return whether the C code accepts rows and their numbers."""
+    return (
+        compiled is not None
+        and index.dtype == np.int64
+        and type(values) is np.ndarray
+        and values.dtype == np.float32
+        and values.flags.c_contiguous
+    )
 
 
 def _runs(index: IntArray) -> tuple[IntArray, IntArray, IntArray]:

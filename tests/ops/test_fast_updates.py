@@ -1,4 +1,4 @@
-"""Momentum and Adam in C have the bits of the kernels in NumPy, with every set of instructions and any threads."""
+"""Momentum, Adam and Adagrad in C have the bits of NumPy's kernels, with every set of instructions and any threads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ import pytest
 from fluidio.ops import threads
 from fluidio.ops.compiled import updates
 from fluidio.ops.kernel import Call, NumpyBackend
+from fluidio.ops.optimize.adaptive import adagrad
 from fluidio.ops.optimize.momentum import adam, momentum
+from fluidio.tensor import SelectedRows
 
 pytestmark = pytest.mark.skipif(updates.compiled is None, reason="there was no C compiler when fluidio was installed")
+
+
+OPTIMIZERS = ["momentum", "nesterov", "adam", "lazy adam", "adagrad"]
 
 
 @pytest.fixture(params=[128, 256, 512])
@@ -35,6 +40,15 @@ def updated(optimizer: str, size: int) -> list[Any]:
             attrs: dict[str, Any] = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "lazy_mode": False}
             k = Call(SimpleNamespace(type="adam"), attrs, NumpyBackend(), frozenset())
             adam(k, param, grad, rate, first, second, *pows, None, None)
+        elif optimizer == "lazy adam":
+            attrs = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "lazy_mode": True}
+            k = Call(SimpleNamespace(type="adam"), attrs, NumpyBackend(), frozenset())
+            index = rng.integers(0, size, size // 2 + 1)
+            some = SelectedRows(index, size, grad[: len(index)])
+            adam(k, param, some, rate, first, second, *pows, None, None)
+        elif optimizer == "adagrad":
+            k = Call(SimpleNamespace(type="adagrad"), {"epsilon": 1e-6}, NumpyBackend(), frozenset())
+            adagrad(k, param, grad, second, rate)
         else:
             attrs = {"mu": 0.9, "use_nesterov": optimizer == "nesterov"}
             k = Call(SimpleNamespace(type="momentum"), attrs, NumpyBackend(), frozenset())
@@ -42,7 +56,7 @@ def updated(optimizer: str, size: int) -> list[Any]:
     return [param, grad, first, second]
 
 
-@pytest.mark.parametrize("optimizer", ["momentum", "nesterov", "adam"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_updates_have_the_bits_of_numpy(optimizer: str, size: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = updated(optimizer, size)
@@ -51,11 +65,12 @@ def test_updates_have_the_bits_of_numpy(optimizer: str, size: int, bits: int, mo
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("optimizer", ["momentum", "nesterov", "adam"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_three_threads_compute_the_same_bits(optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     alone = updated(optimizer, 500)
     monkeypatch.setattr(updates, "_WORTH_A_THREAD", 10)
+    monkeypatch.setattr(updates, "_ROWS_WORTH_A_THREAD", 10)
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
     try:
         for one, other in zip(alone, updated(optimizer, 500)):
@@ -71,3 +86,19 @@ def test_arrays_of_other_sizes_are_refused() -> None:
             updates.compiled.momentum(x, *others, (0.9, 0.1), False, 1, 1)
     with pytest.raises(ValueError, match="do not fit"):
         updates.compiled.adam(x, x, x.copy(), less.copy(), (0.9, 0.1, 0.9, 0.1, 0.0, 0.1), 1, 1)
+    with pytest.raises(ValueError, match="do not fit"):
+        updates.compiled.adagrad(x, less, x.copy(), 0.1, 0.0, 1, 1)
+
+
+def test_rows_outside_a_table_are_not_updated() -> None:
+    tables = [np.ones((4, 3), np.float32) for _ in range(3)]
+    numbers = (0.9, 0.1, 0.9, 0.1, 0.0, 0.1)
+    for rows, values in [([4], 1), ([-1], 1), ([0, 1], 1), ([0], 2)]:
+        index, some = np.array(rows, np.int64), np.ones((values, 3), np.float32)
+        param, m1, m2 = tables
+        assert not updates.compiled.adam_rows(param, some, m1, m2, index, numbers, 3, 1, 1)
+    less = np.ones((3, 3), np.float32)
+    index, some = np.array([3], np.int64), np.ones((1, 3), np.float32)
+    assert not updates.compiled.adam_rows(tables[0], some, less, tables[2], index, numbers, 3, 1, 1)
+    assert not updates.compiled.adam_rows(*tables[:1], some, *tables[1:], index, numbers, 0, 1, 1)
+    assert all((table == 1).all() for table in tables)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fluidio.tensor import add_rows as module
 from fluidio.tensor.add_rows import add_rows, merge_rows
 
 
@@ -16,8 +20,11 @@ def check(rows: int, index: list[int], width: int) -> None:
     target = rng.integers(-8, 8, (rows, *shape[1:])).astype("float32")
     expected = target.copy()
     np.add.at(expected, np.array(index, np.int64), values)
-    add_rows(target, np.array(index, np.int64), values)
-    assert np.array_equal(target, expected)
+    for compiled in {module.compiled, None}:
+        with mock.patch.object(module, "compiled", compiled):
+            found = target.copy()
+            add_rows(found, np.array(index, np.int64), values)
+            assert np.array_equal(found, expected)
 
 
 @given(st.lists(st.integers(0, 6), max_size=60), st.sampled_from([0, 1, 3]))
@@ -42,3 +49,44 @@ def test_rows_are_merged_with_their_sums_ascending_if_any_repeats(index: list[in
     for row, total in zip(rows, sums):
         assert np.array_equal(total, values[given_rows == row].sum(axis=0))
     assert not np.shares_memory(sums, values)
+
+
+@pytest.mark.skipif(module.compiled is None, reason="there was no C compiler when fluidio was installed")
+@given(st.lists(st.sampled_from([0, 1, 5, 2047, 2048, 10**6, 2**40, 2**62]), max_size=80), st.sampled_from([1, 3]))
+def test_the_c_code_merges_like_numpy(index: list[int], width: int) -> None:
+    numbers = np.array(index, np.int64)
+    values = np.random.default_rng(len(index)).integers(-8, 8, (len(index), width)).astype("f")
+    with_it = merge_rows(numbers, values)
+    with mock.patch.object(module, "compiled", None):
+        for one, other in zip(with_it, merge_rows(numbers, values)):
+            assert np.array_equal(one, other)
+
+
+def test_rows_before_the_first_count_from_the_end() -> None:
+    target, values = np.zeros((4, 2), "f"), np.ones((3, 2), "f")
+    add_rows(target, np.array([-1, 0, -1]), values)
+    assert target[:, 0].tolist() == [1, 0, 0, 2]
+    rows, sums = merge_rows(np.array([-1, 0, -1]), values)
+    assert rows.tolist() == [-1, 0]
+    assert sums[:, 0].tolist() == [2, 1]
+
+
+def test_a_row_outside_is_refused() -> None:
+    target = np.zeros((4, 2), "f")
+    with pytest.raises(IndexError):
+        add_rows(target, np.array([0, 4]), np.ones((2, 2), "f"))
+    assert not target.any()
+
+
+@pytest.mark.skipif(module.compiled is None, reason="there was no C compiler when fluidio was installed")
+def test_the_c_code_refuses_other_sizes() -> None:
+    index, values = np.array([0, 1]), np.ones((2, 3), "f")
+    for arguments in [
+        (index, values, index[:1].copy(), values.copy()),
+        (index, values, index.copy(), values[:1].copy()),
+        (index, np.ones(5, "f"), index.copy(), np.ones(5, "f")),
+    ]:
+        with pytest.raises(ValueError, match="do not fit"):
+            module.compiled.merge(*arguments)
+    with pytest.raises(ValueError, match="do not fit"):
+        module.compiled.add(np.ones(7, "f"), index, values)

@@ -23,3 +23,18 @@ def adam(
     threads: int,
     /,
 ) -> None: ...
+def adagrad(
+    param: Buffer, grad: Buffer, moment: Buffer, rate: float, epsilon: float, least: int, threads: int, /
+) -> None: ...
+def adam_rows(
+    param: Buffer,
+    values: Buffer,
+    moment1: Buffer,
+    moment2: Buffer,
+    rows: Buffer,
+    numbers: tuple[float, float, float, float, float, float],
+    width: int,
+    least: int,
+    threads: int,
+    /,
+) -> bool: ...

@@ -1,4 +1,4 @@
-"""Momentum and Adam in C: float32 only, one pass over memory, on several threads; bit for bit like the NumPy kernels.
+"""Momentum, Adam and Adagrad in C: float32 only, in one pass, on several threads; bit for bit like NumPy.
 
 `compiled` is None if it could not be built.
 """
@@ -20,11 +20,13 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["adam", "compiled", "fits", "momentum"]
+__all__ = ["adagrad", "adam", "adam_rows", "compiled", "fits", "momentum"]
 
 _SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 15
 """Elements below which another thread costs more than it saves."""
+_ROWS_WORTH_A_THREAD = 1 << 13
+"""The same in single rows, which lie all over memory."""
 
 
 def fits(rate: Any, *arrays: Any) -> bool:
@@ -54,3 +56,33 @@ def adam(
     """m1 = b1 * m1 + (1 - b1) * g; m2 = b2 * m2 + (1 - b2) * g * g; p -= lr * m1 / (sqrt(m2) + epsilon)."""
     numbers = betas[0], 1 - betas[0], betas[1], 1 - betas[1], epsilon, float(rate.reshape(-1)[0])
     compiled.adam(param, grad, m1, m2, numbers, _WORTH_A_THREAD, _threads(param.size))
+
+
+def adam_rows(
+    param: Array,
+    rows: Array,
+    values: Array,
+    m1: Array,
+    m2: Array,
+    betas: tuple[float, float],
+    epsilon: float,
+    rate: Array,
+) -> bool:
+    """Do the same for some rows, each of which occurs once; return False if that is impossible here."""
+    if compiled is None or rate.size != 1 or rate.dtype != _SINGLE or rows.dtype != np.int64 or not values.size:
+        return False
+    for a in (param, m1, m2):
+        if type(a) is not np.ndarray or a.dtype != _SINGLE or a.shape != param.shape or not a.flags.carray:
+            return False
+    if values.dtype != _SINGLE or values.shape[1:] != param.shape[1:] or not values.flags.c_contiguous:
+        return False
+    numbers = betas[0], 1 - betas[0], betas[1], 1 - betas[1], epsilon, float(rate.reshape(-1)[0])
+    width = values.size // len(values)
+    sharing = -(-_ROWS_WORTH_A_THREAD // width), _threads(8 * values.size)
+    return bool(compiled.adam_rows(param, values, m1, m2, np.ascontiguousarray(rows), numbers, width, *sharing))
+
+
+def adagrad(param: Array, grad: Array, moment: Array, rate: Array, epsilon: float) -> None:
+    """m += g * g; p -= lr * g / (sqrt(m) + epsilon)."""
+    number = float(rate.reshape(-1)[0])
+    compiled.adagrad(param, grad, moment, number, epsilon, _WORTH_A_THREAD, _threads(param.size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fluidio.ops.compiled import updates
 from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import dense, single
 from fluidio.ops.optimize.rows import searched
@@ -30,6 +31,9 @@ def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> t
         rows, values = grad.merged(k.xp)
         moment[rows] += values * values
         param[rows] -= rate * values / (k.xp.sqrt(moment[rows]) + epsilon)
+        return param, moment
+    if updates.fits(rate, param, grad, moment):
+        updates.adagrad(param, grad, moment, rate, epsilon)
         return param, moment
 
     def update(step: Array, p: Array, g: Array, m: Array) -> None:

@@ -182,13 +182,14 @@ def adam(
         corrected = rate * xp.sqrt(1 - pow2 * b2) / (1 - pow1 * b1)
     if isinstance(grad, SelectedRows) and a["lazy_mode"]:
         rows, values = grad.merged(xp)
-        p, first, second = (whole.take(rows, axis=0) for whole in (param, m1, m2))
-        step = k.scratch("step", values.shape, values.dtype)
-        _update_moments(xp, step, values, first, second, b1, b2)
-        xp.sqrt(second, out=step)
-        step += a["epsilon"]
-        p -= corrected * first / step
-        param[rows], m1[rows], m2[rows] = p, first, second
+        if not updates.adam_rows(param, rows, values, m1, m2, (b1, b2), a["epsilon"], corrected):
+            p, first, second = (whole.take(rows, axis=0) for whole in (param, m1, m2))
+            step = k.scratch("step", values.shape, values.dtype)
+            _update_moments(xp, step, values, first, second, b1, b2)
+            xp.sqrt(second, out=step)
+            step += a["epsilon"]
+            p -= corrected * first / step
+            param[rows], m1[rows], m2[rows] = p, first, second
     elif updates.fits(corrected, param, full := dense(k, grad), m1, m2):
         updates.adam(param, full, m1, m2, (b1, b2), a["epsilon"], corrected)
     else:

@@ -1,0 +1,6 @@
+"""Merging and adding rows in C; the module may be missing."""
+
+from typing_extensions import Buffer
+
+def merge(index: Buffer, values: Buffer, numbers: Buffer, sums: Buffer, /) -> int: ...
+def add(target: Buffer, index: Buffer, values: Buffer, /) -> bool: ...
