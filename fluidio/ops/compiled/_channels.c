@@ -15,6 +15,11 @@
 #error "needs the vectors of GCC or Clang; NumPy does the same"
 #endif
 
+#define CACHED (96 << 10) /* bytes of an array's channels that stay in a core's cache together with others */
+#define SOME 16           /* channels that are computed together, at most */
+
+typedef float four __attribute__((vector_size(16)));
+
 typedef struct {
     Py_ssize_t images, channels, size; /* size: floats per plane */
 } Planes;

@@ -3,27 +3,34 @@
 typedef float NAME(lanes) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 #define V NAME(lanes)
 
+/* Return the sum of all lanes. */
+TARGET static inline float NAME(all_lanes)(V sum) {
+    union {
+        V whole;
+        four part[LANES / 4];
+    } lanes = {sum};
+    for (int i = 1; i < LANES / 4; i++)
+        lanes.part[0] += lanes.part[i];
+    return (lanes.part[0][0] + lanes.part[0][1]) + (lanes.part[0][2] + lanes.part[0][3]);
+}
+
 /* Return the sum of a plane, and of its squares, around a centre. */
 TARGET static double NAME(plane_sums)(const float *x, Py_ssize_t size, float centre, int square) {
     V sums[4] = {{0}, {0}, {0}, {0}};
-    double total = 0;
+    float rest = 0;
     Py_ssize_t i = 0;
-    if (square)
-        for (; i + 4 * LANES <= size; i += 4 * LANES)
-            for (int j = 0; j < 4; j++) {
-                V value = *(const V *)(x + i + j * LANES) - centre;
-                sums[j] += value * value;
-            }
-    else
-        for (; i + 4 * LANES <= size; i += 4 * LANES)
-            for (int j = 0; j < 4; j++)
-                sums[j] += *(const V *)(x + i + j * LANES);
+    for (; i + 4 * LANES <= size; i += 4 * LANES)
+        for (int j = 0; j < 4; j++) {
+            V value = *(const V *)(x + i + j * LANES) - centre;
+            sums[j] += square ? value * value : value;
+        }
+    for (; i + LANES <= size; i += LANES) {
+        V value = *(const V *)(x + i) - centre;
+        sums[0] += square ? value * value : value;
+    }
     for (; i < size; i++)
-        total += square ? (x[i] - centre) * (x[i] - centre) : x[i];
-    V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    for (int lane = 0; lane < LANES; lane++)
-        total += sum[lane];
-    return total;
+        rest += square ? (x[i] - centre) * (x[i] - centre) : x[i] - centre;
+    return rest + NAME(all_lanes)((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 /* y = (x - mean) factor + bias, optionally plus another array and clamped at zero. */
@@ -47,26 +54,38 @@ TARGET static void NAME(scale_plane)(const float *x, const float *other, float *
         }
 }
 
-/* Normalise channels [begin, end) by their own mean and variance. Each channel is read from memory once: the later
-   passes find it in the cache. */
+/* Return how many channels of an array, at most SOME, stay in the cache from one pass to the next. */
+TARGET static inline Py_ssize_t NAME(some_channels)(const Planes *p) {
+    return clamp(CACHED / (4 * p->images * p->size), 1, SOME);
+}
+
+/* Normalise channels [begin, end) by their own mean and variance. Some channels are read from memory once, planes in
+   their order: the later passes find them in the cache. */
 TARGET static void NAME(normalise)(const Planes *p, const float *x, const float *other, float *y, const float *scale,
                                    const float *bias, float *mean, float *variance, float *inverse, float epsilon,
                                    int relu, Py_ssize_t begin, Py_ssize_t end) {
     double count = (double)p->images * (double)p->size;
-    for (Py_ssize_t c = begin; c < end; c++) {
-        double total = 0, squares = 0;
+    for (Py_ssize_t first = begin, stop; first < end; first = stop) {
+        double totals[SOME] = {0}, squares[SOME] = {0};
+        stop = clamp(first + NAME(some_channels)(p), first, end);
         for (Py_ssize_t n = 0; n < p->images; n++)
-            total += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, 0, 0);
-        mean[c] = (float)(total / count);
+            for (Py_ssize_t c = first; c < stop; c++)
+                totals[c - first] += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, 0, 0);
+        for (Py_ssize_t c = first; c < stop; c++)
+            mean[c] = (float)(totals[c - first] / count);
         for (Py_ssize_t n = 0; n < p->images; n++)
-            squares += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, mean[c], 1);
-        variance[c] = (float)(squares / count);
-        inverse[c] = 1 / sqrtf(variance[c] + epsilon);
-        for (Py_ssize_t n = 0; n < p->images; n++) {
-            Py_ssize_t at = (n * p->channels + c) * p->size;
-            NAME(scale_plane)(x + at, other == NULL ? NULL : other + at, y + at, p->size, mean[c], inverse[c] * scale[c],
-                              bias[c], relu);
+            for (Py_ssize_t c = first; c < stop; c++)
+                squares[c - first] += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, mean[c], 1);
+        for (Py_ssize_t c = first; c < stop; c++) {
+            variance[c] = (float)(squares[c - first] / count);
+            inverse[c] = 1 / sqrtf(variance[c] + epsilon);
         }
+        for (Py_ssize_t n = 0; n < p->images; n++)
+            for (Py_ssize_t c = first; c < stop; c++) {
+                Py_ssize_t at = (n * p->channels + c) * p->size;
+                NAME(scale_plane)(x + at, other == NULL ? NULL : other + at, y + at, p->size, mean[c],
+                                  inverse[c] * scale[c], bias[c], relu);
+            }
     }
 }
 
@@ -74,24 +93,33 @@ TARGET static void NAME(normalise)(const Planes *p, const float *x, const float 
 TARGET static void NAME(gradient_sums)(const float *x, const float *d, const float *out, Py_ssize_t size, float mean,
                                        double *sum, double *dot) {
     V sums[2] = {{0}, {0}}, dots[2] = {{0}, {0}};
+    float rest = 0, rest_dot = 0;
     Py_ssize_t i = 0;
-    for (; i + 2 * LANES <= size; i += 2 * LANES)
-        for (int j = 0; j < 2; j++) {
-            V value = *(const V *)(d + i + j * LANES);
-            if (out != NULL)
-                value *= -__builtin_convertvector(*(const V *)(out + i + j * LANES) > 0, V);
-            sums[j] += value;
-            dots[j] += value * (*(const V *)(x + i + j * LANES) - mean);
-        }
+    for (int j = 0; i + LANES <= size; i += LANES, j = 1 - j) {
+        V value = *(const V *)(d + i);
+        if (out != NULL)
+            value *= -__builtin_convertvector(*(const V *)(out + i) > 0, V);
+        sums[j] += value;
+        dots[j] += value * (*(const V *)(x + i) - mean);
+    }
     for (; i < size; i++) {
         float value = out == NULL ? d[i] : d[i] * (float)(out[i] > 0);
-        *sum += value;
-        *dot += value * (x[i] - mean);
+        rest += value;
+        rest_dot += value * (x[i] - mean);
     }
-    for (int lane = 0; lane < LANES; lane++) {
-        *sum += sums[0][lane] + sums[1][lane];
-        *dot += dots[0][lane] + dots[1][lane];
-    }
+    *sum += rest + NAME(all_lanes)(sums[0] + sums[1]);
+    *dot += rest_dot + NAME(all_lanes)(dots[0] + dots[1]);
+}
+
+/* Compute a plane of X@GRAD. */
+TARGET static void NAME(gradient_plane)(const float *x, const float *d, const float *out, float *dx, Py_ssize_t size,
+                                        float mean, float factor, float slope, float shift) {
+    if (out == NULL)
+        for (Py_ssize_t i = 0; i < size; i++)
+            dx[i] = d[i] * factor + (x[i] - mean) * slope + shift;
+    else
+        for (Py_ssize_t i = 0; i < size; i++)
+            dx[i] = d[i] * (out[i] > 0 ? factor : 0) + (x[i] - mean) * slope + shift;
 }
 
 /* The gradients of `normalise`, or of scaling by given numbers (`fixed`), for channels [begin, end). */
@@ -99,30 +127,28 @@ TARGET static void NAME(normalise_grad)(const Planes *p, const float *x, const f
                                         const float *scale, const float *mean, const float *inverse, float *dx,
                                         float *dscale, float *dbias, int fixed, Py_ssize_t begin, Py_ssize_t end) {
     double count = (double)p->images * (double)p->size;
-    for (Py_ssize_t c = begin; c < end; c++) {
-        double sum = 0, dot = 0;
-        for (Py_ssize_t n = 0; n < p->images; n++) {
-            Py_ssize_t at = (n * p->channels + c) * p->size;
-            NAME(gradient_sums)(x + at, d + at, out == NULL ? NULL : out + at, p->size, mean[c], &sum, &dot);
+    for (Py_ssize_t first = begin, stop; first < end; first = stop) {
+        double sums[SOME] = {0}, dots[SOME] = {0};
+        stop = clamp(first + NAME(some_channels)(p), first, end);
+        for (Py_ssize_t n = 0; n < p->images; n++)
+            for (Py_ssize_t c = first; c < stop; c++) {
+                Py_ssize_t at = (n * p->channels + c) * p->size;
+                NAME(gradient_sums)(x + at, d + at, out == NULL ? NULL : out + at, p->size, mean[c], sums + c - first,
+                                    dots + c - first);
+            }
+        for (Py_ssize_t c = first; c < stop; c++) {
+            dbias[c] = (float)sums[c - first];
+            dscale[c] = (float)(dots[c - first] * inverse[c]);
         }
-        dbias[c] = (float)sum;
-        dscale[c] = (float)(dot * inverse[c]);
-        if (dx == NULL)
-            continue;
-        float factor = scale[c] * inverse[c];
-        float slope = fixed ? 0 : (float)(-factor * inverse[c] * inverse[c] * (dot / count));
-        float shift = fixed ? 0 : (float)(-factor * (sum / count));
-        for (Py_ssize_t n = 0; n < p->images; n++) {
-            Py_ssize_t at = (n * p->channels + c) * p->size;
-            const float *px = x + at, *pd = d + at, *po = out == NULL ? NULL : out + at;
-            float *to = dx + at, centre = mean[c];
-            if (po == NULL)
-                for (Py_ssize_t i = 0; i < p->size; i++)
-                    to[i] = pd[i] * factor + (px[i] - centre) * slope + shift;
-            else
-                for (Py_ssize_t i = 0; i < p->size; i++)
-                    to[i] = pd[i] * (po[i] > 0 ? factor : 0) + (px[i] - centre) * slope + shift;
-        }
+        for (Py_ssize_t n = 0; n < p->images && dx != NULL; n++)
+            for (Py_ssize_t c = first; c < stop; c++) {
+                Py_ssize_t at = (n * p->channels + c) * p->size;
+                float factor = scale[c] * inverse[c];
+                float slope = fixed ? 0 : (float)(-factor * inverse[c] * inverse[c] * (dots[c - first] / count));
+                float shift = fixed ? 0 : (float)(-factor * (sums[c - first] / count));
+                NAME(gradient_plane)(x + at, d + at, out == NULL ? NULL : out + at, dx + at, p->size, mean[c], factor,
+                                     slope, shift);
+            }
     }
 }
 

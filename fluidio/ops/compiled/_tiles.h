@@ -134,11 +134,12 @@ TARGET static int NAME(filter_gradient)(const Grid *g, const Target *t, const fl
                                PANEL, c + (i - first) * filters + j, filters, begin > 0);
         }
     }
-    for (Py_ssize_t row = first; row < last; row++) {
-        Py_ssize_t tap = row / g->channels, channel = row % g->channels;
-        for (Py_ssize_t filter = 0; filter < t->filters; filter++)
-            dw[(filter * g->channels + channel) * g->taps + tap] = c[(row - first) * filters + filter];
-    }
+    for (Py_ssize_t some = 0; some < t->filters; some += PANEL)
+        for (Py_ssize_t row = first; row < last; row++) {
+            float *to = dw + row % g->channels * g->taps + row / g->channels;
+            for (Py_ssize_t filter = some; filter < some + PANEL && filter < t->filters; filter++)
+                to[filter * g->channels * g->taps] = c[(row - first) * filters + filter];
+        }
     free(a), free(b), free(c), free(moves);
     return 0;
 }

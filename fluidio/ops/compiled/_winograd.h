@@ -63,35 +63,41 @@ TARGET static void NAME(spread_inputs)(const Grid *g, const float *from, Py_ssiz
     }
 }
 
+/* G w G' of HIGH filters and a channel: to[16][step]. Filters behind the last of `some` are zero. */
+TARGET static inline void NAME(spread_taps)(const Grid *g, const Filters *w, const float *from, Py_ssize_t some,
+                                            float *to, Py_ssize_t step) {
+    float taps[9][HIGH], rows[4][3][HIGH];
+    for (int tap = 0; tap < 9; tap++)
+        for (Py_ssize_t high = 0; high < HIGH; high++)
+            taps[tap][high] = high < some ? from[high * w->filter + g->tap[3 * g->order[tap] + 2]] : 0;
+    for (int col = 0; col < 3; col++)
+        for (int high = 0; high < HIGH; high++) {
+            float a = taps[col][high], b = taps[3 + col][high], c = taps[6 + col][high];
+            rows[0][col][high] = a;
+            rows[1][col][high] = 0.5f * (a + b + c);
+            rows[2][col][high] = 0.5f * (a - b + c);
+            rows[3][col][high] = c;
+        }
+    for (int row = 0; row < 4; row++, to += 4 * step)
+        for (int high = 0; high < HIGH; high++) {
+            float a = rows[row][0][high], b = rows[row][1][high], c = rows[row][2][high];
+            to[high] = a;
+            to[step + high] = 0.5f * (a + b + c);
+            to[2 * step + high] = 0.5f * (a - b + c);
+            to[3 * step + high] = c;
+        }
+}
+
 /* G w G' of the filters [first, last), laid out for the tiles of a product: [16][filters / HIGH][channels][HIGH] and
    APART. */
 TARGET static void NAME(spread_filters)(const Grid *g, const Target *t, const Filters *w, const float *from, float *to,
                                         Py_ssize_t first, Py_ssize_t last) {
     Py_ssize_t filters = (t->filters + HIGH - 1) / HIGH * HIGH, step = filters * g->channels + APART;
-    for (Py_ssize_t i = first; i < last; i += HIGH)
-        for (Py_ssize_t channel = 0; channel < g->channels; channel++) {
-            float taps[9][HIGH], rows[4][3][HIGH], *at = to + (i * g->channels) + channel * HIGH;
-            for (int tap = 0; tap < 9; tap++)
-                for (Py_ssize_t high = 0; high < HIGH; high++)
-                    taps[tap][high] = i + high < t->filters ? from[(i + high) * w->filter + channel * w->channel +
-                                                                   g->tap[3 * g->order[tap] + 2]] : 0;
-            for (int col = 0; col < 3; col++)
-                for (int high = 0; high < HIGH; high++) {
-                    float a = taps[col][high], b = taps[3 + col][high], c = taps[6 + col][high];
-                    rows[0][col][high] = a;
-                    rows[1][col][high] = 0.5f * (a + b + c);
-                    rows[2][col][high] = 0.5f * (a - b + c);
-                    rows[3][col][high] = c;
-                }
-            for (int row = 0; row < 4; row++, at += 4 * step)
-                for (int high = 0; high < HIGH; high++) {
-                    float a = rows[row][0][high], b = rows[row][1][high], c = rows[row][2][high];
-                    at[high] = a;
-                    at[step + high] = 0.5f * (a + b + c);
-                    at[2 * step + high] = 0.5f * (a - b + c);
-                    at[3 * step + high] = c;
-                }
-        }
+    for (Py_ssize_t some = first; some < last; some += TOGETHER)
+        for (Py_ssize_t channel = 0; channel < g->channels; channel++)
+            for (Py_ssize_t i = some; i < some + TOGETHER && i < last; i += HIGH)
+                NAME(spread_taps)(g, w, from + i * w->filter + channel * w->channel, t->filters - i,
+                                  to + i * g->channels + channel * HIGH, step);
 }
 
 /* A' m A for the tiles [begin, end) of one filter, from m[16][step] to the output. */

@@ -25,6 +25,8 @@ __all__ = ["compiled", "fits", "max_pool", "max_pool_grad", "normalise", "normal
 _SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 18
 """Elements below which another thread costs more than it saves."""
+_WORTH_A_THREAD_TO_NORMALISE = 1 << 15
+"""The same for batch normalisation."""
 
 
 def fits(*arrays: Any) -> bool:
@@ -43,7 +45,7 @@ def _sizes(x: Array) -> tuple[int, int, int]:
 
 
 def _least(sizes: tuple[int, int, int]) -> int:
-    return -(-_WORTH_A_THREAD // (sizes[0] * sizes[2]))
+    return -(-_WORTH_A_THREAD_TO_NORMALISE // (sizes[0] * sizes[2]))
 
 
 def normalise(
