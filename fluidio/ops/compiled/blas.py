@@ -52,8 +52,8 @@ def _nothing() -> None:
 
 
 def _prepared() -> tuple[Callable[[], None], Callable[[], None]]:
-    found = functions() if compiled is not None and products.compiled is not None else None
-    if found is None:
+    found = functions() if products.compiled is not None else None
+    if compiled is None or found is None:
         return _nothing, _nothing
     compiled.use(*(ctypes.cast(function, ctypes.c_void_p).value for function in found))
     return compiled.enter, compiled.leave
