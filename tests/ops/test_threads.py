@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -152,3 +153,30 @@ def test_without_the_c_python_has_threads_too(monkeypatch: pytest.MonkeyPatch) -
     assert parts(10, 1) == [(0, 3), (3, 6), (6, 10)]
     with pytest.raises(ZeroDivisionError):
         threads.share(9, 1, lambda begin, end: 1 // (6 - begin))
+
+
+@POOL
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+def test_a_thread_leaves_the_processor_of_the_one_that_brings_work() -> None:
+    allowed = os.sched_getaffinity(0)
+    own = min(allowed)
+    seen: dict[int, set[int]] = {}
+    meet = threading.Barrier(2, timeout=60)
+
+    def pin(begin: int, end: int) -> None:
+        meet.wait()  # so that each thread has one part
+        os.sched_setaffinity(0, {own})
+
+    def look(begin: int, end: int) -> None:
+        meet.wait()
+        seen[threading.get_ident()] = os.sched_getaffinity(0)
+
+    def caller() -> None:
+        threads.pool.call_in_parts(pin, 2, 1, 2)
+        threads.pool.call_in_parts(look, 2, 1, 2)
+        assert seen.pop(threading.get_ident()) == {own}
+
+    one = threading.Thread(target=caller)
+    one.start()
+    one.join()
+    assert list(seen.values()) == [allowed - {own} or {own}]

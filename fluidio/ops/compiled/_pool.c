@@ -4,13 +4,19 @@
    than many kernels. The thread that brings a job takes parts of it, too, and never waits for a thread that is late.
 */
 
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* for what sched.h knows of processors */
+#endif
+
 #include "../../_python.h"
 
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SHARES_ITSELF
 #include "_pool.h"
@@ -35,6 +41,7 @@ typedef struct {
     void *work;
     Py_ssize_t total, parts;
     fenv_t environment;
+    int processor; /* on which the thread ran that brought it; -1: not known */
     atomic_long next, left, inside; /* the first part nobody has taken; parts not done; threads that look at the job */
     atomic_int taken, open;         /* whether it belongs to a thread; whether others may look at it */
 } Job;
@@ -54,6 +61,29 @@ static int64_t nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static int this_processor(void) {
+#if defined(__linux__)
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* Leave the processor of the thread that brought a job. Where all are busy, the system wakes a thread on that one, and
+   often leaves it there: two threads would then have one processor, while another program has the other. */
+static void make_way(int processor) {
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (processor < 0 || processor >= CPU_SETSIZE || this_processor() != processor ||
+        sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2)
+        return;
+    CPU_CLR(processor, &allowed);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+#else
+    (void)processor;
+#endif
+}
+
 static void take_parts(Job *job) {
     for (Py_ssize_t i; (i = atomic_fetch_add(&job->next, 1)) < job->parts;) {
         job->run(job->work, job->total * i / job->parts, job->total * (i + 1) / job->parts);
@@ -67,6 +97,7 @@ static void help(void) {
         atomic_fetch_add(&job->inside, 1);
         if (atomic_load(&job->open)) {
             fesetenv(&job->environment);
+            make_way(job->processor);
             take_parts(job);
         }
         atomic_fetch_sub(&job->inside, 1);
@@ -156,6 +187,7 @@ static void share_among(Part *run, void *work, Py_ssize_t total, Py_ssize_t leas
         start(now_wanted);
     job->run = run, job->work = work, job->total = total, job->parts = parts;
     fegetenv(&job->environment);
+    job->processor = this_processor();
     atomic_store(&job->next, 0);
     atomic_store(&job->left, parts);
     atomic_store(&job->open, 1);
