@@ -22,11 +22,11 @@ TARGET static double NAME(plane_sums)(const float *x, Py_ssize_t size, float cen
     for (; i + 4 * LANES <= size; i += 4 * LANES)
         for (int j = 0; j < 4; j++) {
             V value = *(const V *)(x + i + j * LANES) - centre;
-            sums[j] += square ? value * value : value;
+            sums[j] += square ? (V)(value * value) : value;
         }
     for (; i + LANES <= size; i += LANES) {
         V value = *(const V *)(x + i) - centre;
-        sums[0] += square ? value * value : value;
+        sums[0] += square ? (V)(value * value) : value;
     }
     for (; i < size; i++)
         rest += square ? (x[i] - centre) * (x[i] - centre) : x[i] - centre;
@@ -95,12 +95,20 @@ TARGET static void NAME(gradient_sums)(const float *x, const float *d, const flo
     V sums[2] = {{0}, {0}}, dots[2] = {{0}, {0}};
     float rest = 0, rest_dot = 0;
     Py_ssize_t i = 0;
-    for (int j = 0; i + LANES <= size; i += LANES, j = 1 - j) {
+    for (; i + 2 * LANES <= size; i += 2 * LANES)
+        for (int j = 0; j < 2; j++) {
+            V value = *(const V *)(d + i + j * LANES);
+            if (out != NULL)
+                value *= -__builtin_convertvector(*(const V *)(out + i + j * LANES) > 0, V);
+            sums[j] += value;
+            dots[j] += value * (*(const V *)(x + i + j * LANES) - mean);
+        }
+    for (; i + LANES <= size; i += LANES) {
         V value = *(const V *)(d + i);
         if (out != NULL)
             value *= -__builtin_convertvector(*(const V *)(out + i) > 0, V);
-        sums[j] += value;
-        dots[j] += value * (*(const V *)(x + i) - mean);
+        sums[0] += value;
+        dots[0] += value * (*(const V *)(x + i) - mean);
     }
     for (; i < size; i++) {
         float value = out == NULL ? d[i] : d[i] * (float)(out[i] > 0);
