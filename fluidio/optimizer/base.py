@@ -205,7 +205,12 @@ class Optimizer:
         no_grad_set: Iterable[object] | None = None,
         callbacks: object = None,
     ) -> ParamsGrads:
-        """Append the gradient ops and return (parameter, gradient) pairs."""
+        """Append the gradient ops and return (parameter, gradient) pairs.
+
+        Args:
+            callbacks: called after every gradient op; without them, gradients of variables with an `error_clip` are
+                clipped, which `callbacks=[fluid.clip.error_clip_callback]` does beside other callbacks.
+        """
         if callbacks is not None and not isinstance(callbacks, list):
             raise AssertionError(f"minimize: callbacks must be a list of functions, got {callbacks!r}")
         with program_guard(loss.block.program, startup_program or default_startup_program()):
@@ -232,7 +237,8 @@ class Optimizer:
         self._dtype = loss.dtype
         own = None if isinstance(self._parameter_list, bool) else self._parameter_list
         pairs = append_backward(loss, parameter_list or own, no_grad_set, callbacks, checkpoints)
-        append_error_clip_ops(loss.block)
+        if callbacks is None and not checkpoints:  # Fluid: callbacks given take the place of the error clips
+            append_error_clip_ops(loss.block)
         return pairs
 
     @without_collections()

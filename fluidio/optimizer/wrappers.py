@@ -70,6 +70,21 @@ def _state(helper: LayerHelper, name: str, value: float, dtype: str = "int32") -
     return variable
 
 
+_warned = False
+
+
+def _tell_of_lost_error_clips(loss: Variable) -> None:
+    global _warned
+    clipped = [v.name for v in loss.block.vars.values() if v.error_clip is not None]
+    if clipped and not _warned:
+        _warned = True
+        warnings.warn(
+            f"RecomputeOptimizer: like Fluid 1.8.5, fluidio leaves out the error_clip of {', '.join(sorted(clipped))}; "
+            "backward(loss, callbacks=[fluid.clip.error_clip_callback]) clips",
+            stacklevel=4,
+        )
+
+
 class RecomputeOptimizer(Optimizer):
     """Train as the inner optimizer does, with less memory: values between checkpoints are recomputed.
 
@@ -98,6 +113,8 @@ class RecomputeOptimizer(Optimizer):
         checkpoints: Any = None,
     ) -> ParamsGrads:
         kept = checkpoints or self._checkpoints
+        if kept and callbacks is None:
+            _tell_of_lost_error_clips(loss)
         with program_guard(loss.block.program, startup_program or default_startup_program()):
             return self._optimizer._backward(loss, parameter_list, no_grad_set, callbacks, kept)
 

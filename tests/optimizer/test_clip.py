@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio import clip as C
+from fluidio.optimizer import wrappers
 from fluidio.testing import fresh
 from tests.optimizer.helpers import batch, build
 
@@ -92,3 +94,35 @@ def test_error_clip_bounds_the_error_that_flows_through_a_variable() -> None:
     exe.run(fluid.default_startup_program())
     (error,) = exe.run(feed={"x": batch(0)["x"]}, fetch_list=[hidden.name + "@GRAD"])
     assert abs(error).max() <= 0.001 + 1e-9 and abs(error).max() > 0
+
+
+def _clips(how: Callable[[Any], object]) -> int:
+    """Return how many clips a program has whose hidden layer has an error clip."""
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        hidden = fluid.layers.fc(fluid.layers.data("x", [4]), 3, act="relu")
+        hidden.error_clip = C.ErrorClipByValue(max=0.1)
+        loss: Any = fluid.layers.mean(fluid.layers.fc(hidden, 1))
+        loss.hidden = hidden
+        how(loss)
+        return sum(op.type == "clip" for op in loss.block.ops)
+
+
+def test_callbacks_take_the_place_of_error_clips() -> None:
+    sgd = fluid.optimizer.SGD(0.1)
+    assert _clips(lambda loss: sgd.backward(loss)) == 1
+    assert _clips(lambda loss: sgd.backward(loss, callbacks=[lambda block, context: None])) == 0
+    assert _clips(lambda loss: sgd.backward(loss, callbacks=[C.error_clip_callback])) == 1
+    assert _clips(lambda loss: fluid.backward.append_backward(loss)) == 0
+
+
+def test_recompute_leaves_out_error_clips_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrappers, "_warned", False)
+    made = fluid.optimizer.RecomputeOptimizer(fluid.optimizer.SGD(0.1))
+
+    def minimize(loss: Any, **callbacks: Any) -> None:
+        made._set_checkpoints([loss.hidden])
+        made.backward(loss, **callbacks)
+
+    with pytest.warns(UserWarning, match="leaves out the error_clip of fc_0"):
+        assert _clips(minimize) == 0
+    assert _clips(lambda loss: minimize(loss, callbacks=[C.error_clip_callback])) == 1
