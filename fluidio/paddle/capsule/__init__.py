@@ -36,6 +36,7 @@ from fluidio.paddle.capsule import (
     scalar_math,
     scalars,
     stacking,
+    standard_error,
     stdlib,
     string_io,
     strings,
@@ -61,6 +62,7 @@ from fluidio.paddle.capsule.printing import *
 from fluidio.paddle.capsule.python2 import *
 from fluidio.paddle.capsule.raising import *
 from fluidio.paddle.capsule.scalars import *
+from fluidio.paddle.capsule.standard_error import *
 from fluidio.paddle.capsule.stdlib import *
 from fluidio.paddle.capsule.text import *
 from fluidio.paddle.capsule.yamls import *
@@ -79,6 +81,7 @@ __all__ += printing.__all__
 __all__ += python2.__all__
 __all__ += raising.__all__
 __all__ += scalars.__all__
+__all__ += standard_error.__all__
 __all__ += stdlib.__all__
 __all__ += text.__all__
 __all__ += yamls.__all__

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import zipfile
 from typing import IO, Any
+from xml.etree import ElementTree
 
 from fluidio.paddle.capsule.files import binary_reader, binary_writer
-from fluidio.paddle.capsule.old_strings import ByteText, as_bytes
+from fluidio.paddle.capsule.old_strings import ByteText, as_bytes, bytes_of
 from fluidio.paddle.capsule.string_io import binary_view
 
-__all__ = ["addfile", "bz2_file", "extractfile", "gzip_file", "gzip_open", "open_member", "read_member", "writestr"]
+__all__ = ["addfile", "bz2_file", "extractfile", "gzip_file", "gzip_open", "open_member", "parse_xml", "read_member"]
+__all__ += ["writestr"]
 
 
 def _opened(file: object, mode: str) -> object:
@@ -67,3 +70,9 @@ def addfile(archive: Any, tarinfo: Any, fileobj: Any = None, *args: object) -> A
 def writestr(archive: Any, member: Any, data: Any, *args: object) -> Any:
     """Write a member of a zip file."""
     return archive.writestr(member, as_bytes(data), *args)
+
+
+def parse_xml(source: Any, parser: Any = None) -> Any:
+    """Return xml.etree.ElementTree.parse(source); what a file of Python 2 holds is parsed as bytes."""
+    file = io.BytesIO(bytes_of(source.read())) if hasattr(source, "read") else source
+    return ElementTree.parse(file, parser)

@@ -42,6 +42,11 @@ class RawConfigParser(configparser.RawConfigParser):
         own: Any = self.defaults()
         own.update((self.optionxform(str(name)), value) for name, value in (defaults or {}).items())
 
+    def read_file(self, f: Any, source: str | None = None) -> None:
+        """Read options from lines of text or bytes."""
+        name = source if source is not None else getattr(f, "name", "<???>")
+        super().read_file((as_text(bytes_of(line)) if isinstance(line, bytes) else line for line in f), name)
+
     def write(self, fp: Any, space_around_delimiters: bool = True) -> None:
         """Write all options; values may have any type."""
         sections: list[tuple[str, dict[str, object]]] = [("DEFAULT", {**self.defaults()})] * bool(self.defaults())

@@ -132,6 +132,10 @@ def _tuple(value: Any, show: Any) -> str:
     return f"({show(value[0])},)" if len(value) == 1 else f"({_parts(value, show)})"
 
 
+def _bound(value: Any) -> str:
+    return "" if value.maxlen is None else f", maxlen={value.maxlen}"
+
+
 _LOOPS: dict[type, str] = {list: "[...]", tuple: "(...)", dict: "{...}"}
 _SHOWN: dict[type, Any] = {
     list: lambda value, show: f"[{_parts(value, show)}]",
@@ -139,7 +143,7 @@ _SHOWN: dict[type, Any] = {
     dict: lambda value, show: f"{{{_items(value, show)}}}",
     set: lambda value, show: f"set([{_parts(value, show)}])",
     frozenset: lambda value, show: f"frozenset([{_parts(value, show)}])",
-    deque: lambda value, show: f"deque([{_parts(value, show)}])",
+    deque: lambda value, show: f"deque([{_parts(value, show)}]{_bound(value)})",
     defaultdict: lambda value, show: f"defaultdict({show(value.default_factory)}, {{{_items(value, show)}}})",
     OrderedDict: lambda value, show: f"OrderedDict({show(list(value.items())) if value else ''})",
     Counter: lambda value, show: f"Counter({{{_items(dict(value.most_common()), show)}}})" if value else "Counter()",

@@ -45,11 +45,15 @@ def _cell(value: object) -> object:
     return _cells(value) if isinstance(value, list) else as_text(bytes_of(value)) if isinstance(value, str) else value
 
 
+def _line(line: object) -> Any:
+    return as_text(line) if isinstance(line, bytes) else line
+
+
 class reader:
     """csv.reader."""
 
     def __init__(self, csvfile: Any, *args: Any, **kwargs: Any) -> None:
-        self._rows = csv.reader(csvfile, *args, **kwargs)
+        self._rows = csv.reader(map(_line, csvfile), *args, **kwargs)
 
     def __iter__(self) -> reader:
         return self
@@ -71,6 +75,9 @@ else:
 
 class DictReader(_Rows):
     """csv.DictReader."""
+
+    def __init__(self, f: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(map(_line, f), *args, **kwargs)
 
     def __next__(self) -> Any:
         return _cells(super().__next__())

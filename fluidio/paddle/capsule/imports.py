@@ -55,7 +55,10 @@ def rewrite_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
             rewriter.edits.find(module.partition(".")[0].encode(), where, rewriter.edits.end(node)), "."
         )
         return
-    if node.level or (any(alias.name == "*" for alias in node.names) and module not in _MODULES):
+    if node.level:
+        return
+    if any(alias.name == "*" for alias in node.names) and module not in _MODULES:
+        _add_dropped(rewriter, node, module)
         return
     kept: list[str] = []
     parts: list[str] = []
@@ -73,6 +76,16 @@ def rewrite_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
     elif not parts:
         return
     _put(rewriter, node, [*([f"from {module} import {', '.join(kept)}"] if kept else []), *parts])
+
+
+def _add_dropped(rewriter: Rewriter, node: ast.ImportFrom, module: str) -> None:
+    """After `from string import *`, bind the names that a module of Python 2 reads and `string` has no more."""
+    dropped = [key for key in _NAMES if key.rpartition(".")[0] == module and key.rpartition(".")[2] in rewriter.read]
+    rows = [(key, row) for key in dropped if (row := _row(rewriter, key))]
+    for key, row in rows:
+        rewriter.note(node, row, key)
+    if rows:
+        _put(rewriter, node, [f"from {module} import *", *(_bind(row, key.rpartition(".")[2]) for key, row in rows)])
 
 
 def _is_sibling(rewriter: Rewriter, module: str) -> bool:

@@ -189,6 +189,23 @@ def divide_item(rewriter: Rewriter, node: ast.AugAssign) -> bool:
     return True
 
 
+def error_parts(rewriter: Rewriter, node: ast.expr) -> None:
+    """`error[0]` and `code, text = error` in a handler: the arguments of the exception."""
+    if isinstance(node, ast.Name) and node.id in rewriter.caught and isinstance(node.ctx, ast.Load):
+        name = rewriter.apply_construct("error_parts", node, f"{node.id}[i]")
+        rewriter.edits.replace(rewriter.edits.start(node), rewriter.edits.end(node), f"{name}({node.id})")
+
+
+def standard_errors(rewriter: Rewriter, node: ast.expr | None, starred: str = "") -> None:
+    """`except StandardError`, alone or in a tuple."""
+    if isinstance(node, ast.Tuple):
+        for part in node.elts:
+            standard_errors(rewriter, part, "*")
+    elif isinstance(node, ast.Name) and _is_name(rewriter, node, "StandardError"):
+        _put(rewriter, node, starred + rewriter.apply_construct("standard_errors", node, "except StandardError"))
+        node.id = ""  # done
+
+
 def bases(rewriter: Rewriter, node: ast.ClassDef) -> None:
     """`__cmp__` and `__getslice__`, which Python 3 ignores, `__str__` that returns bytes, classes that are raised."""
     names = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.paddle.capsule.old_strings import ByteText
+from fluidio.paddle.capsule.promotion import promoted
 from fluidio.paddle.capsule.scalars import scalar
 from fluidio.paddle.capsule.text import join
 
@@ -25,6 +26,7 @@ __all__ = [
     "divide",
     "divide_in_place",
     "divide_item",
+    "error_parts",
     "execfile",
     "filter_of",
     "floor",
@@ -54,6 +56,7 @@ __all__ = [
 ]
 
 basestring = (str, bytes)
+_NUMBERS = frozenset((int, float))
 
 
 def _is_integer(value: object) -> bool:
@@ -62,9 +65,11 @@ def _is_integer(value: object) -> bool:
 
 def divide(left: Any, right: Any) -> Any:
     """Return left / right as Python 2 computes it: integers floor."""
-    if type(left) is type(right) is int or (_is_integer(left) and _is_integer(right)):
-        return left // right
-    return left / right
+    if type(left) in _NUMBERS and type(right) in _NUMBERS:
+        return left // right if type(left) is type(right) is int else left / right
+    whole = _is_integer(left) and _is_integer(right)
+    left, right = promoted(left, right)
+    return left // right if whole else left / right
 
 
 def divide_item(owner: Any, index: Any, right: object) -> None:
@@ -72,9 +77,11 @@ def divide_item(owner: Any, index: Any, right: object) -> None:
     owner[index] = divide_in_place(owner[index], right)
 
 
-def divide_in_place(left: object, right: Any) -> object:
+def divide_in_place(left: Any, right: Any) -> object:
     """Return the value of `left` after `left /= right` in Python 2."""
-    if _is_integer(left) and _is_integer(right):
+    whole = _is_integer(left) and _is_integer(right)
+    left, right = promoted(left, right)
+    if whole:
         left //= right
     else:
         left /= right
@@ -155,6 +162,11 @@ def message(value: object) -> object:
     if not isinstance(value, BaseException) or hasattr(value, "message"):
         return getattr(value, "message")  # noqa: B009  (not every exception has it)
     return value.args[0] if len(value.args) == 1 else ""
+
+
+def error_parts(value: Any) -> Any:
+    """Return what `value[0]` looks into: the arguments of an exception, any other object itself."""
+    return value.args if isinstance(value, BaseException) and not hasattr(value, "__getitem__") else value
 
 
 def next_of(iterator: Any) -> object:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 
 from fluidio.paddle.capsule import constructs, old_constructs
 from fluidio.paddle.capsule.bindings import Bindings
+from fluidio.paddle.capsule.conditions import is_plain, matches, says_copy
 from fluidio.paddle.capsule.cookies import encoding_of
 from fluidio.paddle.capsule.edits import Edits, Spanned
 from fluidio.paddle.capsule.guards import guarded_by_if, guarded_by_try
 from fluidio.paddle.capsule.imports import refuse_from, rewrite_from, rewrite_import
 from fluidio.paddle.capsule.scopes import Certain
-from fluidio.paddle.capsule.shapes import is_lazy, is_no_array
+from fluidio.paddle.capsule.shapes import is_no_array
 from fluidio.paddle.capsule.table import Row, rows_of
 
 __all__ = ["Change", "Rewriter", "Rewritten", "rewrite"]
@@ -25,6 +26,7 @@ _METHODS = rows_of("method")
 _ATTRIBUTES = rows_of("attribute")
 _BUILTINS = rows_of("builtin")
 _CALLS = rows_of("call")
+_FUNCTION_PARTS = {key for key, rows in _ATTRIBUTES.items() if rows[0].new.startswith("capsule.functions.")}
 _CONSTRUCTS = {key: rows[0] for key, rows in rows_of("construct").items()}
 
 
@@ -91,6 +93,8 @@ class Rewriter(ast.NodeVisitor):
         self.certain = Certain(ast.Module([], []))
         self.shown: set[int] = set()
         self.raised: set[str] = set()
+        self.caught: set[str] = set()
+        self.read: set[str] = set()
         self.has_statements = True
         self.encoding = "utf-8"
         self.waits = False
@@ -107,6 +111,8 @@ class Rewriter(ast.NodeVisitor):
                 self.raised.update(_names_in(node.exc))
             elif isinstance(node, ast.ExceptHandler):
                 self.raised.update(_names_in(node.type))
+            elif isinstance(node, ast.Name):
+                self.read.add(node.id)
             elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 self.shown.update(_docstring(node))
 
@@ -162,7 +168,7 @@ class Rewriter(ast.NodeVisitor):
             return False
         if not row.condition:
             return True
-        return call is not None and _matches(row.condition, call)
+        return call is not None and matches(row.condition, call)
 
     # Statements.
 
@@ -210,7 +216,16 @@ class Rewriter(ast.NodeVisitor):
             old_constructs.bases(self, node)
         self.generic_visit(node)
 
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        before = self.caught
+        self.caught = before | ({node.name} if self.python2 and node.name else set())
+        old_constructs.standard_errors(self, node.type)
+        self.generic_visit(node)
+        self.caught = before
+
     def visit_Assign(self, node: ast.Assign) -> None:
+        if isinstance(node.targets[0], (ast.Tuple, ast.List)):
+            old_constructs.error_parts(self, node.value)
         constructs.store(self, node)
         constructs.append(self, node.value)
         self.generic_visit(node)
@@ -254,6 +269,7 @@ class Rewriter(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         constructs.listed(self, node.value)
+        old_constructs.error_parts(self, node.value)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -275,7 +291,7 @@ class Rewriter(ast.NodeVisitor):
             for row in _CALLS[function.id]:
                 if self.guarded and row.since == "Python 3.0":
                     continue
-                if self._holds(row, node) and not (function.id in ("int", "float", "long") and _is_plain(node)):
+                if self._holds(row, node) and not (function.id in ("int", "float", "long") and is_plain(node)):
                     self._replace(function, row, self.target(row))
                     return
         full, root = self.bindings.dotted(function)
@@ -296,13 +312,15 @@ class Rewriter(ast.NodeVisitor):
             if not _names_function(full) and self._holds(row, node):
                 self._method(node, function, row)
                 break
-        # Do not rewrite the attribute itself: its row may not apply to this call.
-        self.visit(function.value)
+        if function.attr in _FUNCTION_PARTS:
+            self.visit(function)
+        else:  # do not rewrite the attribute itself: its row may not apply to this call
+            self.visit(function.value)
 
     def _needs_no(self, row: Row, node: ast.Call) -> bool:
         """Return whether a call is safe unchanged: an array with a dtype is not ragged, a literal is not an array."""
         if row.key in ("numpy.array", "numpy.asarray"):
-            return len(node.args) != 1 or (any(k.arg == "dtype" for k in node.keywords) and not _says_copy(node))
+            return len(node.args) != 1 or (any(k.arg == "dtype" for k in node.keywords) and not says_copy(node))
         if row.python2_only:
             return False
         return row.key.startswith("math.") and all(is_no_array(argument) for argument in node.args)
@@ -368,25 +386,3 @@ def _names_function(full: str) -> bool:
     """Return whether a dotted name is a module's own function, unlike `os.environ.keys`."""
     owner = full.rpartition(".")[0]
     return bool(full) and ("." not in owner or owner in sys.modules)
-
-
-def _matches(condition: str, call: ast.Call) -> bool:
-    if condition.endswith("="):
-        return any(keyword.arg == condition[:-1] for keyword in call.keywords)
-    if condition == "lazy":
-        return bool(call.args) and is_lazy(call.args[0])
-    if condition == "None":
-        return bool(call.args) and isinstance(call.args[0], ast.Constant) and call.args[0].value is None
-    if condition == "U":
-        mode = call.args[1] if len(call.args) > 1 else None
-        return isinstance(mode, ast.Constant) and "U" in str(mode.value)
-    return len(call.args) == int(condition)
-
-
-def _is_plain(call: ast.Call) -> bool:
-    """Return whether `int(...)` or `float(...)` cannot meet an array: a base, a literal, text."""
-    return len(call.args) != 1 or bool(call.keywords) or is_no_array(call.args[0])
-
-
-def _says_copy(call: ast.Call) -> bool:
-    return any(keyword.arg == "copy" for keyword in call.keywords)

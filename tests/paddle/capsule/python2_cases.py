@@ -167,4 +167,66 @@ CASES: dict[str, tuple[str, Any]] = {
         "v = V()\na = [v / 2, 3 / v]",
         ["d", "r"],
     ),
+    "error_parts": (
+        OLD
+        + (
+            "a = []\n"
+            "try: raise Exception('x', 2)\n"
+            "except Exception, e: a.append(e[0]); a.append(e[1:]); kind, count = e; a.append([kind, count])\n"
+            "class Items(Exception):\n"
+            "    def __getitem__(self, i): return i * 2\n"
+            "try: raise Items('x')\n"
+            "except Items as e: a.append(e[3])\n"
+            "try: open('/nowhere/x')\n"
+            "except IOError, e: a.append(e[0])\n"
+            "e = 'text'\n"
+            "a.append(e[0])\n"
+        ),
+        ["x", (2,), ["x", 2], 6, 2, "t"],
+    ),
+    "StandardError standard_errors": (
+        (
+            "class Own(StandardError): pass\n"
+            "class Other(Exception): pass\n"
+            "def caught(error):\n"
+            "    try:\n"
+            "        try: raise error\n"
+            "        except (StandardError, KeyboardInterrupt), e: return isinstance(e, StandardError)\n"
+            "        except (Other, Warning), e: return [isinstance(e, StandardError)]\n"
+            "    except StandardError: return 'inner'\n"
+            "    except Exception: return 'no'\n"
+            "a = [caught(e('m')) for e in (Own, ValueError, IOError, StopIteration, Other, Exception, StandardError)]\n"
+            "a += [issubclass(e, StandardError) for e in (Own, KeyError, UserWarning, Other)]\n"
+            "a.append(caught(KeyboardInterrupt()))\n"
+        ),
+        [True, True, True, "no", [False], "no", True, True, True, False, False, False],
+    ),
+    "names of `from string import *`": (
+        (
+            "from string import *\nfrom types import *\nimport string\n"
+            "a = [letters == string.letters, lowercase[:3], join(['x', 'y'], '-'), atoi('7'), digits[:2], "
+            "type([]) is ListType, isinstance({}, DictType)]\n"
+        ),
+        [True, "abc", "x-y", 7, "01", True, True],
+    ),
+    "divide of NumPy scalars": (
+        OLD
+        + (
+            "import numpy as np\n"
+            "x = np.float32(1) / 3\n"
+            "y = np.ones(2, 'float32') / np.float64(3)\n"
+            "z = np.float32(1); z /= 3\n"
+            "w = np.ones(2, 'float32'); w /= np.float64(3)\n"
+            "a = [x.dtype.name, y.dtype.name, z.dtype.name, w.dtype.name, (np.int32(7) / 2).dtype.name, '%.9f' % x]\n"
+        ),
+        ["float64", "float32", "float64", "float32", "int64", "0.333333333"],
+    ),
+    "functions.im_func that is called": (
+        OLD + "class C(object):\n    def f(self): return 3\na = [C.f.im_func(None), C().f.im_func(None)]",
+        [3, 3],
+    ),
+    "deque with an end": (
+        OLD + "import collections\na = repr(collections.deque('ab', 3))",
+        "deque(['a', 'b'], maxlen=3)",
+    ),
 }

@@ -59,4 +59,36 @@ CASES: dict[str, tuple[str, Any]] = {
         ),
         [4, 2, True, True, True, 3, True],
     ),
+    "folders.reader, folders.DictReader of bytes": (
+        OLD
+        + (
+            "import csv, StringIO\n"
+            "text = u'\\u7532,1\\n\\u4e59,2\\n'.encode('utf8')\n"
+            "rows = list(csv.reader(StringIO.StringIO(text)))\n"
+            "named = list(csv.DictReader(StringIO.StringIO('k,v\\n' + text)))\n"
+            "a = [[len(row[0]) for row in rows], rows[1][1], rows[0][0] == '甲', named[1]['k'] == '乙', len(named)]\n"
+        ),
+        [[3, 3], "2", True, True, 2],
+    ),
+    "config_parser of encoded unicode": (
+        OLD
+        + (
+            "import ConfigParser, StringIO\n"
+            "c = ConfigParser.RawConfigParser()\n"
+            "c.readfp(StringIO.StringIO(u'[s]\\nk = \\u7532\\n'.encode('utf8')))\n"
+            "a = [len(c.get('s', 'k')), len(c.get('s', 'k').decode('utf8'))]\n"
+        ),
+        [3, 1],
+    ),
+    "parse_xml": (
+        OLD
+        + (
+            "import StringIO, tempfile, xml.etree.cElementTree as ET\n"
+            "text = '<a><b k=\"书\">t</b></a>'\n"
+            "path = tempfile.mkdtemp() + '/x.xml'\n"
+            "f = open(path, 'w'); f.write(text); f.close()\n"
+            "a = [ET.parse(x).getroot()[0].attrib['k'] == u'书' for x in (StringIO.StringIO(text), open(path), path)]\n"
+        ),
+        [True, True, True],
+    ),
 }
