@@ -148,9 +148,10 @@ def mine_hard_examples(d: OpDraw) -> None:
     d.out_dtypes.update(NegIndices="int32", UpdatedMatchIndices="int32")
 
 
-def _corners(d: OpDraw, shape: list[int], count: int) -> Any:
-    """Draw convex polygons by their corners, counter-clockwise."""
-    angles = np.sort(d.numpy.uniform(0, 6.28, [*shape, count]), axis=-1)
+def corners(d: OpDraw, shape: list[int], count: int) -> Any:
+    """Draw polygons by their corners: convex and counter-clockwise, or in any order, so that edges cross."""
+    angles = d.numpy.uniform(0, 6.28, [*shape, count])
+    angles = np.sort(angles, axis=-1) if d.chance(0.7) else angles
     around = np.stack([np.cos(angles), np.sin(angles)], axis=-1) * d.numpy.uniform(1, 2, [*shape, 1, 1])
     points = d.numpy.uniform(0, 2, [*shape, 1, 2]) + around
     return np.round(points, 3).reshape(*shape, 2 * count).astype(d.float)
@@ -165,8 +166,8 @@ def multiclass_nms(d: OpDraw) -> None:
         d.put("BBoxes", _boxes(d, [rows, classes], 1.0), lod=lod)
         d.put("Scores", d.apart([rows, classes], 0.02, 0.98), lod=lod)
     else:
-        corners = _corners(d, [n, boxes], d.pick(4, 8)) if kind < 0.4 else None
-        d.put("BBoxes", _boxes(d, [n, boxes], d.pick(1.0, 20.0)) if corners is None else corners)
+        found = corners(d, [n, boxes], d.pick(4, 8)) if kind < 0.4 else None
+        d.put("BBoxes", _boxes(d, [n, boxes], d.pick(1.0, 20.0)) if found is None else found)
         d.put("Scores", d.apart([n, classes, boxes], 0.02, 0.98))
     d.attrs.update(
         background_label=d.pick(0, -1, 1),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.differential.draw import OpDraw, draws
+from tests.differential.ops_drawn.detection import corners
 
 
 def _rois(d: OpDraw, rows: int, size: float) -> Any:
@@ -104,7 +105,10 @@ def generate_proposals(d: OpDraw) -> None:
 def nms(d: OpDraw) -> None:
     n, boxes = d.size(1, 2) if d.op == "matrix_nms" else 1, d.size(1, 6)
     classes = d.size(1, 3) if d.op == "matrix_nms" else 1
-    d.put("BBoxes", _rois(d, n * boxes, d.pick(1.0, 20.0)).reshape(n, boxes, 4))
+    if d.op == "locality_aware_nms" and d.chance(0.4):
+        d.put("BBoxes", corners(d, [n, boxes], d.pick(4, 8)))
+    else:
+        d.put("BBoxes", _rois(d, n * boxes, d.pick(1.0, 20.0)).reshape(n, boxes, 4))
     d.put("Scores", d.apart([n, classes, boxes], 0.02, 0.98))
     d.attrs.update(
         background_label=d.pick(0, -1),
