@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def _shared_area(first: Array, second: Array) -> float:
     sides = [np.stack([points, np.roll(points, -1, axis=0)], axis=1) for points in (first, second)]
     heights = _heights(np.concatenate(sides))
     area = 0.0
-    for low, high in zip(heights, heights[1:]):
+    for low, high in pairwise(heights):
         spans, others = (_spans(edges, (low + high) / 2) for edges in sides)
         widths = [max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in spans for b in others]
         area += sum(widths) * float(high - low)
