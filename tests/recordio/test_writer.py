@@ -340,6 +340,24 @@ def test_nothing_written_is_an_empty_file(tmp_path: Path) -> None:
     assert read(tmp_path / "a") == []
 
 
+def test_only_a_file_with_something_in_it_is_truncated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    truncated: list[int] = []
+    truncate = os.ftruncate
+
+    def watched(fd: int, size: int) -> None:
+        truncated.append(size)
+        truncate(fd, size)
+
+    monkeypatch.setattr(os, "ftruncate", watched)
+    for expected in ([], [0]):  # ext4 passes a file that was truncated to the disk when it is closed
+        with Writer(path, "none") as writer:
+            writer.write(b"abc")
+        assert truncated == expected
+    with File(path) as file:
+        assert file.get(0) == b"abc" and len(file) == 1
+
+
 def test_a_closed_writer_says_so(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "a", max_num_records=1)
     writer.close()

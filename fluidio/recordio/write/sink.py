@@ -76,10 +76,11 @@ class LocalSink:
             if lock(self._fd) is False:
                 hint = "close it first, or write with atomic=True, which replaces the file at the end"
                 raise RecordIOError("another writer has this file open", path=path, hint=hint)
-            self._is_file = stat.S_ISREG(os.fstat(self._fd).st_mode)
+            found = os.fstat(self._fd)
+            self._is_file = stat.S_ISREG(found.st_mode)
             if mode == "a":
                 self._continue()
-            elif self._is_file:
+            elif self._is_file and found.st_size:  # ext4 passes a truncated file to the disk when it is closed
                 os.ftruncate(self._fd, 0)
         except BaseException:
             os.close(self._fd)
