@@ -30,8 +30,10 @@ from shared import (
 VARIANT = (sys.argv[2:3] or [""])[0]
 if "zlib" in VARIANT:
     sys.modules["isal"] = None  # as on a machine without its wheel
+    sys.modules["fluidio.recordio._fetch"] = None  # which has a fast CRC of its own
 if "python" in VARIANT:  # as on a machine without a C compiler
-    sys.modules["fluidio.recordio._loops"] = sys.modules["fluidio.recordio._snappy"] = None
+    for name in ("_fetch", "_loops", "_records", "_snappy"):
+        sys.modules["fluidio.recordio." + name] = None
 
 import numpy as np
 

@@ -10,10 +10,10 @@ from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.executor.readers.copy_ahead import CopyAhead
-from fluidio.executor.readers.open_files import pooled_source
+from fluidio.executor.readers.open_files import OpenFiles, pooled_source
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.runtime_reader import ReaderState
-from fluidio.recordio.blocks.cut import cut
+from fluidio.recordio.blocks.cut import cut, cut_batches
 from fluidio.recordio.decode.block import Allocate
 from fluidio.recordio.decode.spans import Part, gather
 from fluidio.tensor.lod import IntArray
@@ -73,6 +73,8 @@ class Batch(Decorator):
         self._allocate: Allocate | None = None
         source = pooled_source(below)
         self._ahead: CopyAhead[_Group, Tensors] | None = None if source is None else CopyAhead(source)
+        if self._groups and isinstance(below, OpenFiles):
+            below.expect_batches(batch_size)
 
     def read_into(self, allocate: Allocate) -> Tensors | None:
         """Read a batch into arrays of `allocate`."""
@@ -125,9 +127,7 @@ class Batch(Decorator):
         parts, size = group
         count = sum(map(len, parts))
         try:
-            if count <= size:
-                return [self._tensors(parts)]
-            return [*gather(parts, self._buffers).split(size)]
+            return [self._tensors(parts)] if count <= size else [*cut_batches(parts, size, self._buffers)]
         except ValueError:  # from one of them, raised in its turn
             batches = [_Group(cut(parts, start, start + size), size) for start in range(0, count, size)]
             return [item for batch in batches for item in self._copy(batch)]

@@ -81,6 +81,10 @@ class OpenFiles(Source):
         """Read at least this many records ahead, as far as memory allows."""
         self._engine.ahead = max(self._engine.ahead, records)
 
+    def expect_batches(self, size: int) -> None:
+        """Let the threads copy the records of a chunk, as batches of so many are all that is wanted of them."""
+        self._engine.batch = size
+
     def submit(self, work: Callable[[], T]) -> Job[T]:
         """Have the threads run a job for a reader above, before they read more records."""
         return self._engine.submit(work)

@@ -146,6 +146,7 @@ class ThreadPool(Generic[T]):
             job.do()
             self._took = _MEMORY * self._took + time.perf_counter() - began
             self._computed = _MEMORY * self._computed + time.thread_time() - used
+            del job  # its result may be large
 
     def _wait(self) -> None:
         began = time.perf_counter()

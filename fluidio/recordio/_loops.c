@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define WORTH_RELEASING (1 << 15) /* bytes to go through */
+#define MANY_RECORDS (1 << 11)    /* to look at: for fewer, getting the lock back would take longer */
 
 static uint32_t little32(const uint8_t *at) {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
@@ -39,13 +40,14 @@ static PyObject *walk(PyObject *module, PyObject *args) {
     if (edge != NULL && count >= 0) {
         const uint8_t *bytes = payload.buf;
         uint64_t size = (uint64_t)payload.len, at = 0;
-        Py_BEGIN_ALLOW_THREADS
+        PyThreadState *state = count >= MANY_RECORDS ? PyEval_SaveThread() : NULL;
         for (; index < count && size >= 4 && at <= size - 4; index++) {
             edge[index] = (int64_t)at;
             at += 4 + (uint64_t)little32(bytes + at);
         }
         edge[index] = (int64_t)at;
-        Py_END_ALLOW_THREADS
+        if (state != NULL)
+            PyEval_RestoreThread(state);
     }
     PyBuffer_Release(&payload);
     PyBuffer_Release(&edges);
@@ -121,7 +123,7 @@ static PyObject *prefixes(PyObject *module, PyObject *args) {
     if (from && to && height && first && last && row_size > 0) {
         Pattern like = {before.buf, (uint64_t)before.len, has_lod,           start.buf, (uint64_t)start.len,
                         tail.buf,   (uint64_t)tail.len,   (uint64_t)row_size};
-        Py_BEGIN_ALLOW_THREADS
+        PyThreadState *state = count >= MANY_RECORDS ? PyEval_SaveThread() : NULL;
         for (; index < count; index++) {
             if (from[index] < 0 || to[index] < from[index] || to[index] > payload.len)
                 break;
@@ -129,7 +131,8 @@ static PyObject *prefixes(PyObject *module, PyObject *args) {
                              first + index, last + index))
                 break;
         }
-        Py_END_ALLOW_THREADS
+        if (state != NULL)
+            PyEval_RestoreThread(state);
         result = PyBool_FromLong(index == count);
     } else if (!PyErr_Occurred()) {
         PyErr_SetString(PyExc_ValueError, "row_size must be positive");

@@ -123,7 +123,7 @@ def test_a_consumer_that_would_wait_reads_what_no_thread_has_begun(
     begun, others, alone = threading.Event(), threading.Event(), list[int]()
     load = Lane.load
 
-    def slow(self: Lane, offset: int) -> Loaded | None:
+    def slow(self: Lane, offset: int, batch: int) -> Loaded | None:
         if not offset:
             begun.set()
             assert others.wait(20)
@@ -133,7 +133,7 @@ def test_a_consumer_that_would_wait_reads_what_no_thread_has_begun(
             if len(alone) == 2:
                 others.set()
                 assert engine._works[0].job.exception(20) is None
-        return load(self, offset)
+        return load(self, offset, batch)
 
     monkeypatch.setattr(Lane, "load", slow)
     engine = Engine("numbers", 1)

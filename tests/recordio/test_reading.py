@@ -19,10 +19,13 @@ from hypothesis import given
 from fluidio import recordio
 from fluidio.errors import RecordIOError, UnsafePickleError
 from fluidio.recordio import BlockReader, Column, File, RecordBlock, Task, Writer, iter_batches, load, partition, tasks
-from fluidio.recordio.blocks.cut import rebatch
+from fluidio.recordio.blocks.cut import cut_batches, passed_over, rebatch
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.decode.spans import gather, part_of
+from fluidio.recordio.decode.columnar import Decoder
+from fluidio.recordio.decode.spans import Part, gather, part_of
 from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.records import split
+from fluidio.recordio.write.encode import encode_block
 from tests.recordio.samples import block_numbers, numbered
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
@@ -194,6 +197,27 @@ def test_rebatch_keeps_every_record(sizes: list[int], size: int) -> None:
     batches = [gather(group, Pool()) for group in rebatch(map(part_of, blocks), size)]
     assert [int(v) for batch in batches for v in batch.columns[0].data[:, 0]] == list(range(edges[-1]))
     assert all(len(batch) == size for batch in batches[:-1])
+
+
+@given(st.lists(st.integers(0, 40), max_size=8), st.integers(1, 12), st.integers(0, 50), st.booleans(), st.booleans())
+def test_batches_that_are_copied_together_are_the_same(
+    sizes: list[int], size: int, skip: int, drop_last: bool, are_copied: bool
+) -> None:
+    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
+    parts = []
+    for a, b in itertools.pairwise(edges):
+        block = RecordBlock([Column(np.arange(a, b, dtype=np.float32).reshape(-1, 1).repeat(3000, 1))])
+        payload = memoryview(encode_block(block))
+        whole = Decoder().whole(payload, split(payload, len(block))) if len(block) and not are_copied else None
+        parts.append(part_of(block) if whole is None else Part(whole, 0, len(block)))
+    batches = list(cut_batches(passed_over(parts, skip), size, Pool(), drop_last=drop_last))
+    assert all(len(data) == size for [(data, _)] in batches[:-1])
+    left = max(0, edges[-1] - skip)
+    wanted = range(skip, skip + (left // size * size if drop_last else left))
+    assert [value for [(data, _)] in batches for value in data[:, -1]] == list(wanted)
+    for [(data, _)] in batches:
+        data[:] = -1  # a batch may be written to
+    assert all((data == -1).all() for [(data, _)] in batches)
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------

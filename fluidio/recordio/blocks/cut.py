@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fluidio.errors import RecordIOError
-from fluidio.recordio.decode.spans import Part
+from fluidio.recordio.decode.block import Column
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.spans import Part, gather
+from fluidio.tensor.array import Array
+from fluidio.tensor.lod import LoD
 
-__all__ = ["PartBuffer", "cut", "rebatch"]
+__all__ = ["PartBuffer", "cut", "cut_batches", "passed_over", "rebatch"]
+
+_TOGETHER = 1 << 20  # bytes of batches that are copied together
 
 
 class PartBuffer:
@@ -54,10 +60,13 @@ def cut(parts: Sequence[Part], start: int, stop: int) -> list[Part]:
     return found
 
 
-def rebatch(parts: Iterable[Part], size: int, *, drop_last: bool = False) -> Iterator[list[Part]]:
+def rebatch(parts: Iterable[Part], size: int, *, drop_last: bool = False, most: int = 0) -> Iterator[list[Part]]:
     """Yield the records in groups of exactly `size`, and a last group of the rest.
 
     Records read before damage are yielded before the error.
+
+    Args:
+        most: a part with several groups is yielded as one, in pieces of about so many bytes.
     """
     group: list[Part] = []
     held = 0
@@ -66,6 +75,8 @@ def rebatch(parts: Iterable[Part], size: int, *, drop_last: bool = False) -> Ite
             start, total = 0, len(part)
             while total - start >= size - held:
                 stop = start + size - held
+                if most and not group and (whole := (total - start) // size) > 1:
+                    stop = start + size * min(whole, _groups(part, size, most))
                 group.append(part.slice(start, stop))
                 yield group
                 group, held, start = [], 0, stop
@@ -78,3 +89,35 @@ def rebatch(parts: Iterable[Part], size: int, *, drop_last: bool = False) -> Ite
         raise
     if held and not drop_last:
         yield group
+
+
+def _groups(part: Part, size: int, most: int) -> int:
+    """Return how many groups of `size` records have about `most` bytes; any number where nothing is to be copied."""
+    if all(type(source) is Column for source in part.span.sources):
+        return len(part)
+    return max(1, most * len(part) // (size * max(1, part.nbytes)))
+
+
+def passed_over(parts: Iterable[Part], count: int) -> Iterator[Part]:
+    """Yield the records behind the first `count`."""
+    for part in parts:
+        if count < len(part):
+            yield part.slice(count, len(part)) if count else part
+            count = 0
+        else:
+            count -= len(part)
+
+
+def cut_batches(
+    parts: Iterable[Part], size: int, pool: Pool, *, drop_last: bool = False
+) -> Iterator[list[tuple[Array, LoD]]]:
+    """Yield the tensors of each `size` records, and of the rest.
+
+    Batches of one part are copied several at a time.
+    """
+    for group in rebatch(parts, size, drop_last=drop_last, most=_TOGETHER):
+        block = gather(group, pool)
+        if len(block) <= size:
+            yield block.tensors()
+        else:
+            yield from block.split(size)

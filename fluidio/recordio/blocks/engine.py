@@ -61,6 +61,7 @@ class Engine:
 
     Attributes:
         ahead: minimum number of records to read ahead, within the memory limit.
+        batch: how many consecutive records will be wanted together, so that threads can copy them; 0: unknown.
         waited: seconds the consumer waited for chunks.
     """
 
@@ -68,6 +69,7 @@ class Engine:
         self.name = name
         self.threads = threads
         self.ahead = 0
+        self.batch = 0
         self.waited = 0.0
         self._more = more
         self._arrival = arrival
@@ -206,7 +208,7 @@ class Engine:
                 size += _GRAIN if step.hop is None else step.hop.end - step.hop.offset
             if not steps:
                 return
-            self._works.append(_Work(steps, size, self._pool.submit(partial(_read, steps))))
+            self._works.append(_Work(steps, size, self._pool.submit(partial(_read, steps, self.batch))))
             under_way += size
 
     def _next_step(self) -> _Step | None:
@@ -289,14 +291,14 @@ class Engine:
         self._planned = self._done.copy()
 
 
-def _read(steps: list[_Step]) -> list[Loaded | Found | None]:
-    return [_read_one(step.lane, step.hop) for step in steps]
+def _read(steps: list[_Step], batch: int) -> list[Loaded | Found | None]:
+    return [_read_one(step.lane, step.hop, batch) for step in steps]
 
 
-def _read_one(lane: Lane, hop: Hop | None) -> Loaded | Found | None:
+def _read_one(lane: Lane, hop: Hop | None, batch: int) -> Loaded | Found | None:
     if hop is None:
         return lane.read_chunk()
-    return None if hop.is_end else lane.load(hop.offset)
+    return None if hop.is_end else lane.load(hop.offset, batch)
 
 
 def _records(work: _Work) -> int:

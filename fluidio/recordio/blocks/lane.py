@@ -133,9 +133,9 @@ class Lane:
         self._planned = hop.end
         return hop
 
-    def load(self, offset: int) -> Loaded | None:
-        """Read the chunk at `offset`, in any thread; None if something is wrong with it."""
-        return self.open().load(offset)
+    def load(self, offset: int, batch: int) -> Loaded | None:
+        """Read the chunk at `offset`, in any thread; None if something is wrong with it. See `BlockReader.load`."""
+        return self.open().load(offset, batch)
 
     def take(self, loaded: Loaded | None) -> tuple[Found, bool]:
         """Return the next chunk's records, and whether they are exactly the chunk that was loaded."""

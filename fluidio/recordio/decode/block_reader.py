@@ -9,6 +9,7 @@ from fluidio.errors import RecordIOError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder, RecordError
+from fluidio.recordio.decode.direct import COPIED, load_rows
 from fluidio.recordio.decode.spans import Part, Span, gather
 from fluidio.recordio.files.source import LocalSource
 from fluidio.recordio.files.tasks import Task
@@ -219,14 +220,33 @@ class BlockReader:
             return Hop(offset, offset, 0, True)
         return self._chunks.hop(offset)
 
-    def load(self, offset: int) -> Loaded | None:
-        """Read the chunk at `offset` for `offer`, in any thread; None if something is wrong with it."""
-        chunk = self._chunks.load(offset)
-        return None if chunk is None else Loaded(chunk, self._decoder.whole(chunk.payload, chunk.table))
+    def load(self, offset: int, batch: int = 0) -> Loaded | None:
+        """Read the chunk at `offset` for `offer`, in any thread; None if something is wrong with it.
+
+        Args:
+            batch: how many records will be wanted together: those of a chunk with several batches are copied here.
+        """
+        try:
+            header = self._chunks.announced(offset)
+            found = batch and load_rows(self._chunks, self._decoder, offset, header, 4 * batch, self._buffers)
+        except Exception:  # whatever it is, reading the chunk in its turn raises it again
+            return None
+        if found:
+            return Loaded(*found)
+        chunk = self._chunks.load(offset, header)
+        if chunk is None:
+            return None
+        span = self._decoder.whole(chunk.payload, chunk.table)
+        if span is None or not 0 < 4 * batch <= span.count:
+            return Loaded(chunk, span)
+        block = gather([Part(span, 0, span.count)], self._buffers)
+        return Loaded(chunk._replace(payload=COPIED), Span(len(block), block.columns))
 
     def offer(self, loaded: Loaded) -> bool:
         """Accept a loaded chunk as the next one; return False if it is not the next."""
         if self.inside_chunk or loaded.chunk.offset != self._position[0]:
+            return False
+        if loaded.chunk.payload is COPIED and self._decoder.still_good(loaded.span) is None:
             return False
         self._loaded, self._chunks.loaded = loaded, loaded.chunk
         return True

@@ -25,7 +25,7 @@ from fluidio.tensor import lod as lod_math
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
-__all__ = ["Decoder", "RecordError"]
+__all__ = ["Decoder", "Plan", "RecordError"]
 
 
 class RecordError(CodecError):
@@ -36,7 +36,7 @@ class RecordError(CodecError):
         self.record = record
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """The layout of a record whose neighbours look the same."""
 
     stride: int
@@ -44,13 +44,19 @@ class _Plan(NamedTuple):
     framing: tuple[tuple[int, bytes], ...]
     """(offset, bytes) of everything that is not data."""
 
+    @property
+    def same(self) -> tuple[tuple[int, bytes], ...]:
+        """Return (offset, bytes) of everything that is not data, the record's length included."""
+        (_, first), *others = self.framing
+        return ((0, (self.stride - 4).to_bytes(4, "little") + first), *others)
+
 
 class Decoder:
     """Decode chunks of one file; the layout found in one chunk is tried first on the next."""
 
     def __init__(self, name: str = "<recordio>") -> None:
         self.name = name
-        self._plan: _Plan | None = None
+        self._plan: Plan | None = None
         self._innermost_first = False
         self._warned = False
 
@@ -85,6 +91,11 @@ class Decoder:
         if span is None and not self._innermost_first:
             span = ragged.locate(payload, table)
         return span
+
+    def expected(self, count: int, size: int) -> Plan | None:
+        """Return the layout that `count` records of `size` bytes in total probably have; None if there is no guess."""
+        plan = self._plan
+        return None if plan is None or self._innermost_first or plan.stride * count != size else plan
 
     def still_good(self, span: Span | None) -> Span | None:
         """Return an earlier result of `whole`; None if earlier records have since shown it to be wrong."""
@@ -184,7 +195,7 @@ def lod_problem(lod: LoD, rows: int) -> str:
     return ""
 
 
-def _make_plan(payload: memoryview, table: RecordTable) -> _Plan | None:
+def _make_plan(payload: memoryview, table: RecordTable) -> Plan | None:
     """Parse the first record; None if it is unusual or broken (the slow path then finds out what is wrong)."""
     begin, end = table.bounds(0)
     heads = []
@@ -206,10 +217,10 @@ def _make_plan(payload: memoryview, table: RecordTable) -> _Plan | None:
     if not heads:
         gaps.append((begin, end))
     framing = tuple((first, bytes(payload[first:last])) for first, last in gaps)
-    return _Plan(table.stride or 0, tuple(heads), framing)
+    return Plan(table.stride or 0, tuple(heads), framing)
 
 
-def _fits(plan: _Plan, payload: memoryview, table: RecordTable) -> bool:
+def _fits(plan: Plan, payload: memoryview, table: RecordTable) -> bool:
     return plan.stride == table.stride and all(
         payload[offset : offset + len(framing)] == framing for offset, framing in plan.framing
     )

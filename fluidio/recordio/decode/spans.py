@@ -23,7 +23,19 @@ from fluidio.tensor.lod import IntArray
 
 _NOTHING = bytes(16)
 
-__all__ = ["ColumnSource", "Part", "Pieces", "Scattered", "Span", "Strided", "gather", "part_of", "repeat", "unfilled"]
+__all__ = [
+    "ColumnSource",
+    "Part",
+    "Pieces",
+    "Scattered",
+    "Span",
+    "Strided",
+    "gather",
+    "part_of",
+    "repeat",
+    "unfilled",
+    "unset",
+]
 
 
 class Strided(NamedTuple):
@@ -181,12 +193,18 @@ def _gather_one(part: Part, pool: Pool) -> RecordBlock:
     columns = []
     sources: Sequence[Any] = part.span.sources
     for payload, stride, head in sources:
-        dims, size = head.dims, head.stop - head.start
-        data = pool.array((count * dims[0], *dims[1:]), head.dtype)
+        column = unset(head, count, pool)
+        size = head.stop - head.start
         if size:
-            copy(payload, head.start + start * stride, stride, size, data, 0, count)
-        columns.append(Column(data, None, tuple([repeat(level, count) for level in head.lod]), num_records=count))
+            copy(payload, head.start + start * stride, stride, size, column.data, 0, count)
+        columns.append(column)
     return RecordBlock(columns, count)
+
+
+def unset(head: TensorHead, count: int, pool: Pool) -> Column:
+    """Return the column of `count` records with one head, whose data is still to be written."""
+    data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
+    return Column(data, None, tuple([repeat(level, count) for level in head.lod]), num_records=count)
 
 
 _Cut = tuple[Any, int, int]

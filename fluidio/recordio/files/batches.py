@@ -11,7 +11,7 @@ import numpy as np
 
 from fluidio.errors import RecordIOError
 from fluidio.flow.thread_pool import usual_threads
-from fluidio.recordio.blocks.cut import rebatch
+from fluidio.recordio.blocks.cut import cut_batches, passed_over, rebatch
 from fluidio.recordio.blocks.engine import Engine
 from fluidio.recordio.blocks.lane import Ahead
 from fluidio.recordio.blocks.shared_files import SharedFiles
@@ -146,10 +146,11 @@ def iter_batches(
 ) -> Batches:
     """Return an iterator of batches of `batch_size` records, as tuples with one item for each slot.
 
-    An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
+    An item is the array of the batch, or (array, LoD) where the records carry a LoD. The arrays may be changed; a batch
+    may keep the memory of its neighbours, so copy what is kept long if most is not. The order depends on the files,
     `seed` and `epoch`, never on `threads`. Another iterator resumes by passing this one's `state_dict()` to its
-    `load_state_dict()`; a list with the states of all parts may be loaded into a different number of parts. `total` is
-    the number of batches.
+    `load_state_dict()`; a list with the states of all parts may be loaded into a different number of parts. `total`
+    is the number of batches.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
@@ -178,12 +179,12 @@ def iter_batches(
             verify_inner=verify_inner,
             threads=threads,
             order=random if shuffle is True else None,
+            batch=0 if shuffle else batch_size,
         )
         if random is not None:
             parts = shuffled(parts, _DEFAULT_WINDOW if shuffle is True else shuffle, random)
-        for group in itertools.islice(rebatch(parts, batch_size, drop_last=drop_last), skip, None):
-            batch = gather(group, buffers)
-            items = tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
+        for batch in cut_batches(passed_over(parts, skip * batch_size), batch_size, buffers, drop_last=drop_last):
+            items = tuple([(data, lod) if lod else data for data, lod in batch])
             yield items if names is None else names(items)
 
     facts = {"batch_size": batch_size, "shuffle": shuffle, "seed": seed, "epoch": epoch, "files": len(files)}
@@ -211,8 +212,13 @@ def iter_parts(
     verify_inner: bool = False,
     threads: int | None = None,
     order: np.random.Generator | None = None,
+    batch: int = 0,
 ) -> Iterator[Part]:
-    """Yield the records of some files in order, or chunk by chunk in a random order drawn from `order`."""
+    """Yield the records of some files in order, or chunk by chunk in a random order drawn from `order`.
+
+    Args:
+        batch: how many consecutive records will be wanted together, 0 if that is not known.
+    """
     files: list[Any] = expand(paths) if order is None else chunk_tasks(paths, on_error=on_error)
     if order is not None:
         files = [files[i] for i in order.permutation(len(files))]
@@ -222,6 +228,7 @@ def iter_parts(
     opened = SharedFiles(buffers, on_error, verify_inner)
     remote = order is not None and any(is_url(task.path) for task in files)
     engine = Engine("recordio", count)
+    engine.batch = batch
     check = replaced_since(files)
     try:
         engine.begin(

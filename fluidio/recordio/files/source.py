@@ -61,6 +61,11 @@ class LocalSource:
     def fileno(self) -> int:
         return self._fd
 
+    def descriptor(self) -> int:
+        """Return the open descriptor, even if the file was parked."""
+        self._check()
+        return self._fd
+
     def read(self, offset: int, size: int) -> bytes:
         self._check()
         data = _pread(self._fd, size, offset)

@@ -82,6 +82,7 @@ class ChunkReader:
         self.until: int | None = None  # chunks from here on are not needed
         self.loaded: Chunk | None = None  # the chunk here, if already read
         self.empty = EmptyChunks(self.source)
+        self._seen: dict[int, Header] = {}  # headers that `hop` has read, by offset
         self._search_budget = 8 * self.source.size + (1 << 26)
 
     def next(self) -> Chunk | None:
@@ -228,16 +229,21 @@ class ChunkReader:
         end = offset + HEADER_SIZE + header.size
         if header.size == 0 or end > self.source.size:
             return None
+        self._seen[offset] = header
         uniform = header.num_records * (4 + int.from_bytes(start[HEADER_SIZE:], "little")) == header.size
         large = header.size >= _LARGE_RECORD * header.num_records
         return Hop(offset, end, header.num_records, bool(header.compressor) or uniform or large)
 
-    def load(self, offset: int) -> Chunk | None:
+    def announced(self, offset: int) -> Header:
+        """Return the header at `offset`, which `hop` has read before."""
+        assert self.dialect is not None
+        return self._seen.pop(offset, None) or self.dialect.parse(self.source.read(offset, HEADER_SIZE))
+
+    def load(self, offset: int, header: Header) -> Chunk | None:
         """Read the chunk at `offset`, in any thread; None if it is damaged, or of another dialect."""
         dialect = self.dialect
         assert dialect is not None
         try:
-            header = dialect.parse(self.source.read(offset, HEADER_SIZE))
             if header.size > self.source.size - offset - HEADER_SIZE:
                 return None
             stored = self._buffers.view(header.size)

@@ -1,0 +1,58 @@
+"""Read records of one layout, check them and copy their columns in one go, if the C for it could be compiled.
+
+`_fetch.c` reads in pieces that are checked and copied while they are in the cache, and asks for the interpreter lock
+only when all is done. It serves local files on processors with carry-less products, which make CRC-32 fast. For
+everything else there is the usual way, with the same results: read a whole chunk, then check it, then copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.files.source import ByteSource, LocalSource
+from fluidio.tensor.array import Array
+
+compiled: Any
+try:
+    from fluidio.recordio import _fetch as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["rows", "serves"]
+
+_PIECE = 1 << 18  # bytes that are read, checked and copied at a time
+_LARGEST = 1 << 20  # bytes of a record
+_MOST = 64  # columns
+
+
+def serves(source: ByteSource) -> bool:
+    """Return whether this way is there for a source."""
+    return type(source) is LocalSource and compiled is not None and bool(compiled.FAST)
+
+
+def rows(
+    source: ByteSource,
+    offset: int,
+    records: int,
+    stride: int,
+    same: tuple[tuple[int, bytes], ...],
+    columns: tuple[tuple[int, Array], ...],
+    pool: Pool,
+) -> int | None:
+    """Copy parts of records of `stride` bytes to arrays; return the CRC-32 of all.
+
+    Return None if they are not as expected, the file ends before, or this way does not serve: what the arrays hold is
+    worthless then, as it is if the checksum turns out to be wrong.
+
+    Args:
+        same: (first byte, bytes) that are the same in all records.
+        columns: (first byte, array) of what is copied.
+    """
+    if type(source) is not LocalSource or not serves(source):
+        return None
+    if stride > _LARGEST or max(len(same), len(columns)) > _MOST:
+        return None
+    scratch = pool.view(max(_PIECE, stride))
+    found: int | None = compiled.rows(source.descriptor(), offset, records, stride, same, columns, scratch)
+    return found
