@@ -119,7 +119,7 @@ def test_a_consumer_that_would_wait_reads_what_no_thread_has_begun(
 ) -> None:
     path = tmp_path / "a"
     with Writer(path, "none", 1) as writer:
-        writer.write_block([np.zeros((9, 1 << 18), np.float32) + np.arange(9, dtype=np.float32)[:, None]])
+        writer.write_block([np.zeros((9, 1 << 19), np.float32) + np.arange(9, dtype=np.float32)[:, None]])
     begun, others, alone = threading.Event(), threading.Event(), list[int]()
     load = Lane.load
 
@@ -143,7 +143,7 @@ def test_a_consumer_that_would_wait_reads_what_no_thread_has_begun(
     monkeypatch.setattr(Lane, "load", load)
     assert part is not None
     assert len(alone) == 2
-    assert drain(engine)[:: 1 << 18] == list(range(1, 9))
+    assert drain(engine)[:: 1 << 19] == list(range(1, 9))
 
 
 @fork

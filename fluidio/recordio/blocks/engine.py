@@ -28,7 +28,7 @@ from fluidio.recordio.format.chunks import Hop
 __all__ = ["Engine"]
 
 T = TypeVar("T")
-_GRAIN = 1 << 20  # minimum bytes to read in one job: small chunks are read several at a time
+_GRAIN = 1 << 21  # minimum bytes to read in one job: small chunks are read several at a time
 _STEPS = 64  # maximum chunks in one job
 _MOST = 1 << 26  # maximum bytes in flight
 _LIVENESS_POLL = 1.0  # seconds

@@ -233,6 +233,8 @@ def _column(found: list[_Cut], pool: Pool, out: _Out) -> Column:
         source, start, stop = found[0]
         column: Column = source.slice(start, stop)
         return column
+    if kind is Column and _are_dense([source for source, _, _ in found]):
+        return _join_dense(found, pool, out)
     return Column.concat(
         [s.slice(a, b) if type(s) is Column else _column([(s, a, b)], pool, None) for s, a, b in found], out
     )
@@ -244,6 +246,22 @@ def _alike(heads: list[TensorHead]) -> bool:
         head is first or (not head.lod and not first.lod and head.dims == first.dims and head.dtype == first.dtype)
         for head in heads
     )
+
+
+def _are_dense(columns: Sequence[Any]) -> bool:
+    """Return whether all are columns of records with one height and no LoD."""
+    height = columns[0].rows_per_record if type(columns[0]) is Column else None
+    return height is not None and all(
+        type(column) is Column and column.rows_per_record == height and not column.lod for column in columns
+    )
+
+
+def _join_dense(found: list[_Cut], pool: Pool, out: _Out) -> Column:
+    like: Column = found[0][0]
+    height, count = like.rows_per_record or 0, sum([stop - start for _, start, stop in found])
+    data = pool.array((count * height, *like.data.shape[1:]), like.data.dtype) if out is None else out
+    np.concatenate([column.data[start * height : stop * height] for column, start, stop in found], out=data)
+    return Column(data, num_records=count)
 
 
 def _copy_strided(parts: list[_Cut], pool: Pool, out: _Out) -> Column:
