@@ -6,13 +6,13 @@ A variable used several times gets partial gradients under separate names, and a
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from fluidio.backward.arguments import check_backward
-from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
+from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost, tell_of_shared
 from fluidio.backward.bare import bare, bare_if_made_so
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable, is_new
@@ -23,6 +23,7 @@ from fluidio.backward.recompute import Recompute, seed_dropouts
 from fluidio.backward.saved_values import Versions, written
 from fluidio.backward.second_pass import grad_maker, tell_of_dropped
 from fluidio.backward.seeds import Seeds
+from fluidio.era import era
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
@@ -190,6 +191,7 @@ def append_grad_ops(
     pending: defaultdict[str, list[str]] = defaultdict(list)
     for name, grad in known.items():
         pending[name].append(grad)
+    counts: Counter[str] = Counter()
     done: dict[str, str] = {}
 
     def add_up(name: str) -> bool:
@@ -232,13 +234,15 @@ def append_grad_ops(
             if seeds is not None:
                 seeds.settle(grad_op, pending)
             replaced.difference_update(grad_op.attrs.get("repeats", ()))
-            _append(grad_op, op, block, target, pending)
+            _append(grad_op, op, block, target, pending, counts)
             if after is not None:
                 after(target)
         for name in replaced:
             gradient = done.pop(name, None)
-            if gradient and inside is not None and inside.as_fluid and _is_written(target, gradient):
+            if gradient and _stays(name, op, inside, target, gradient):
                 pending[name] = [gradient]
+                if inside is None:
+                    tell_of_shared(name, op, ops)
     for name in list(pending):
         add_up(name)
     return done
@@ -253,9 +257,11 @@ def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[
     return no_grad | {name for name in names if not differentiable(block._find_var_recursive(name))}
 
 
-def _is_written(block: Block, name: str) -> bool:
-    """Return whether an op of a body writes a gradient, so that it is not given from outside."""
-    return any(name in op.output_arg_names for op in block.ops)
+def _stays(name: str, op: Operator, inside: Inside | None, target: Block, gradient: str) -> bool:
+    """Return whether the gradient of what an op gave a name belongs to what had the name before, too, as in Fluid."""
+    if inside is not None:  # the gradient may have been given from outside
+        return inside.as_fluid and any(gradient in one.output_arg_names for one in target.ops)
+    return era().gradients_read_last_values and name not in op.input_arg_names and not _has_block(op)
 
 
 def _has_block(op: Operator) -> bool:
@@ -263,13 +269,18 @@ def _has_block(op: Operator) -> bool:
 
 
 def _append(
-    grad_op: GradOp, forward: Operator, block: Block, target: Block, pending: defaultdict[str, list[str]]
+    grad_op: GradOp,
+    forward: Operator,
+    block: Block,
+    target: Block,
+    pending: defaultdict[str, list[str]],
+    counts: Counter[str],
 ) -> None:
     outputs: dict[str, list[str]] = {}
     for slot, names in sorted(grad_op.outputs.items()):  # Fluid orders slots, and so parts and sums, by name
         outputs[slot] = []
         for name in names:
-            outputs[slot].append(partial_name(name, block, target, pending, outputs))
+            outputs[slot].append(partial_name(name, block, target, pending, counts, outputs))
     grad_op.outputs = outputs
     role = {"op_role": int(OpRole.Backward)}
     attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}

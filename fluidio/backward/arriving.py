@@ -9,9 +9,10 @@ from fluidio.backward.bare import bare
 from fluidio.backward.grad_vars import create_grad, differentiable
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator
+from fluidio.program.call_site import describe
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
 
-__all__ = ["fill_inputs", "has_gradient", "tell_of_lost"]
+__all__ = ["fill_inputs", "has_gradient", "tell_of_lost", "tell_of_shared"]
 
 # Gradients that these ops can do without; missing gradients of other ops are replaced by zeros.
 _MAY_LACK = {("lstm_grad", "Cell@GRAD"), ("lstmp_grad", "Cell@GRAD")}
@@ -31,6 +32,19 @@ def tell_of_lost(op: Operator, made: Sequence[GradOp], alive: Sequence[str]) -> 
         warnings.warn(
             f"op {op.type} passes no gradient back from its output {', '.join(lost)}, as in Fluid 1.8.5"
             + (": dynamic_lstm(..., all_gates=True) does" if op.type in ("lstm", "lstmp") else ""),
+            stacklevel=2,
+        )
+
+
+def tell_of_shared(name: str, op: Operator, ops: Sequence[Operator]) -> None:
+    """Warn if the gradient of what an op gave a name is added to that of what had the name before."""
+    before = ops[: next((at for at, one in enumerate(ops) if one is op), 0)]
+    first = next((one for one in before if name in (*one.input_arg_names, *one.output_arg_names)), None)
+    if first is not None and first.definition.grad is not None:
+        warnings.warn(
+            f"op {op.type}, built at {describe(op.site)}, overwrites {name}, which op {first.type}, built at "
+            f"{describe(first.site)}, has used: as in Fluid 1.8.5, the gradients of both values are added up; give the "
+            "later one a name of its own to keep them apart",
             stacklevel=2,
         )
 

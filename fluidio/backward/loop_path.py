@@ -81,7 +81,7 @@ def loop_path(loop: Operator, alive: Collection[str], no_grad: Collection[str]) 
     kept, taken, given = _body(loop, body)
     outside = {name for name in taken if name in alive or name in no_grad}
     around = {name for name in taken & given if name not in no_grad}
-    if not outside:  # nothing asks for the loop's gradient
+    if taken.issubset(no_grad) or not outside:  # nothing asks for the loop's gradient
         return LoopPath(frozenset(), frozenset(), frozenset())
     kept = _fed(kept, {grad_name(name) for name in outside | around})
     return LoopPath(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from fluidio.backward.grad_vars import array_gradient, create_grad
 from fluidio.dtypes import VarType
@@ -14,11 +14,16 @@ __all__ = ["partial_name"]
 
 
 def partial_name(
-    name: str, block: Block, target: Block, pending: defaultdict[str, list[str]], outputs: dict[str, list[str]]
+    name: str,
+    block: Block,
+    target: Block,
+    pending: defaultdict[str, list[str]],
+    counts: Counter[str],
+    outputs: dict[str, list[str]],
 ) -> str:
     """Return the name under which a gradient op writes: `x@GRAD`, or one of several parts of it.
 
-    `outputs` are the op's output names so far: x * x has two parts in one op.
+    `counts` are the parts so far, and `outputs` the op's output names so far: x * x has two parts in one op.
     """
     if name == EMPTY or not name.endswith(GRAD_SUFFIX):
         return name
@@ -32,20 +37,21 @@ def partial_name(
     parts = pending[base]
     if len(parts) == 1 and parts[0] == name:
         # A second part: the first one gives up the plain name.
-        renamed = _part_name(name, block, 0)
+        renamed = _part_name(name, block, counts)
         create_grad(target, variable, renamed).type = target.var(name).type
         _rename_last_writer(target, name, renamed, outputs)
         parts[0] = renamed
     if parts:
-        name = _part_name(name, block, len(parts))
+        name = _part_name(name, block, counts)
     parts.append(name)
     create_grad(target, variable, name)
     return name
 
 
-def _part_name(name: str, block: Block, number: int) -> str:
+def _part_name(name: str, block: Block, counts: Counter[str]) -> str:
+    counts[name] += 1
     where = f"block{block.idx}@" if era().parts_name_their_block else ""
-    return f"{name}@RENAME@{where}{number}"
+    return f"{name}@RENAME@{where}{counts[name] - 1}"
 
 
 def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, list[str]]) -> None:

@@ -51,7 +51,7 @@ class Versions:
 
     def _reads_last(self, name: str, forward: Operator, index: int) -> bool:
         """Return whether the last value is read: no index of an array, nothing that has only changed its shape."""
-        if self.body:  # the gradient of an increment counts back
+        if self.body and name not in self.block.vars:  # the gradient of an increment counts back
             return any(op.type != "increment" for op in _writers_inside(self.block, name))
         later = (self.block.ops[write] for write in self.writes.get(name, ()) if write > index)
         return not self._of_array(forward) and any(op.type not in _RESHAPE for op in later)
@@ -100,11 +100,11 @@ def _only_made(op: Operator, name: str) -> bool:
 
 
 def _writers_inside(block: Block, name: str) -> Iterator[Operator]:
-    """Yield the ops that write a variable in a body and in the bodies around it, up to where it is kept."""
+    """Yield the ops that write a variable in a body and in the bodies around it, inside of where it is kept."""
     inner: Block | None = block
-    while inner is not None and inner.parent is not None:
+    while inner is not None and inner.parent is not None and name not in inner.vars:
         yield from (op for op in inner.ops if name in op.output_arg_names)
-        inner = None if name in inner.vars else inner.parent
+        inner = inner.parent
 
 
 def _changes_around(block: Block, name: str) -> bool:

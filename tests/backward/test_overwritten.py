@@ -59,6 +59,24 @@ def reshaped(x: Variable) -> Variable:
     return layers.mean(squares)
 
 
+def named_twice(x: Variable) -> Variable:
+    """Make two values of one name, as layers do whose unique names start again."""
+    with fluid.unique_name.guard():
+        first = layers.square(_hidden(x, 4))
+    losses = layers.mean(layers.tanh(first))
+    with fluid.unique_name.guard():
+        fluid.unique_name.generate("fc_0.w")
+        second = layers.square(layers.scale(_hidden(x, 4), 2.0))
+    return layers.elementwise_add(losses, layers.mean(second))
+
+
+def assigned(x: Variable) -> Variable:
+    hidden = _hidden(x, 4)
+    before = layers.mean(layers.tanh(hidden))
+    layers.assign(layers.square(hidden), hidden)
+    return layers.elementwise_add(before, layers.mean(hidden))
+
+
 def _losses(net: Callable[[Variable], Variable]) -> list[float]:
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup), fluid.scope_guard(fluid.Scope()), fluid.unique_name.guard():
@@ -76,9 +94,12 @@ REAL = [
     (centers, [0.405, 0.277425]),
     (counter, [4.5, -47.025]),
     (reshaped, [0.765, 0.0944157]),
+    (named_twice, [3.551728, 60.17847]),
+    (assigned, [1.327484, 1.0192497]),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:op .* overwrites")
 @pytest.mark.parametrize(("net", "losses"), REAL)
 def test_gradients_read_the_last_value(net: Callable[[Variable], Variable], losses: list[float]) -> None:
     with fluid.use_era("1.8"):
@@ -88,3 +109,12 @@ def test_gradients_read_the_last_value(net: Callable[[Variable], Variable], loss
 def test_other_eras_read_the_value_that_the_op_saw() -> None:
     with fluid.use_era("1.5"):
         np.testing.assert_allclose(_losses(queue_of_keys), [2.25, -7.95], rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:op mul.* overwrites")
+def test_two_values_of_one_name_have_a_warning() -> None:
+    with (
+        fluid.use_era("1.8"),
+        pytest.warns(UserWarning, match=r"op square, built at .* overwrites .*a name of its own"),
+    ):
+        _losses(named_twice)

@@ -194,3 +194,18 @@ def rows(d: ProgramDraw, x: Value) -> None:
         d.values.pop()
     else:
         d.add(d.call("clip", x, -0.5, d.number(0.1, 0.9)), "flat", x.shape)
+
+
+@move("flat")
+def overwritten(d: ProgramDraw, x: Value) -> None:
+    """Give a value a new one under its name, after something may have read the first."""
+    width = x.shape[0]
+    first = d.call(d.pick("tanh", "square", "scale"), x)
+    if d.chance(0.6):
+        d.add(d.call(d.pick("sigmoid", "tanh"), {"var": first}), "flat", x.shape)
+    source = d.pick(x.handle, first)
+    new = d.call(d.pick("tanh", "square", "scale"), {"var": source})
+    if d.chance(0.4):
+        new = d.call("fc", {"var": new}, width, act=d.pick(None, "tanh"))
+    d.steps.append({"do": "assign", "from": new, "to": first})
+    d.add(first, "flat", x.shape)

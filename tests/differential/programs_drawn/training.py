@@ -36,7 +36,7 @@ _MODULES = (
     slicing,
     states,
 )  # they fill the moves
-FAMILIES = ("flat", "image", "sequence", "cube", "deep", "long", "loop")
+FAMILIES = ("flat", "image", "sequence", "cube", "deep", "long", "loop", "again")
 
 
 def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
@@ -45,9 +45,13 @@ def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
     starts = ["flat", "image", "sequence", "cube", "deep"]
     for kind in rng.sample(starts, d.size(2, 4)) if family == "long" else [family]:
         d.values.append(_start(d, kind))
+    if family == "again":
+        flat.overwritten(d, d.values[-1])
     if family == "loop":
         (states.carried if d.chance(0.75) else nested.gathered)(d, d.values[-1])
-    for _ in range(d.size(10, 25) if family == "long" else d.size(0, 2) if family == "loop" else d.size(1, 6)):
+    for _ in range(
+        d.size(10, 25) if family == "long" else d.size(0, 2) if family in ("loop", "again") else d.size(1, 6)
+    ):
         _step(d)
     for _ in range(60):
         if d.latest("flat") is not None:
@@ -78,7 +82,7 @@ def _reader(d: ProgramDraw) -> dict[str, Any]:
 
 
 def _start(d: ProgramDraw, family: str) -> Value:
-    if family == "loop":
+    if family in ("loop", "again"):
         return d.feed("flat", (d.size(1, 4),))
     if family == "flat":
         return d.feed("flat", (d.size(1, 5),)) if d.chance(0.8) else d.feed_ids("flat_ids", 9)
