@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -180,3 +181,29 @@ def test_a_thread_leaves_the_processor_of_the_one_that_brings_work() -> None:
     one.start()
     one.join()
     assert list(seen.values()) == [allowed - {own} or {own}]
+
+
+@POOL
+def test_an_interrupt_before_a_part_begins_is_not_lost() -> None:
+    def fail(begin: int, end: int) -> None:
+        raise KeyboardInterrupt
+
+    for count in (1, 3):
+        with pytest.raises(KeyboardInterrupt):
+            threads.pool.call_in_parts(fail, 9, 1, count)
+    assert added_up(100, 3) == 4950
+
+
+@POOL
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals for threads")
+def test_a_signal_during_shared_work_interrupts_the_main_thread_when_it_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+
+    def part(begin: int, end: int) -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.share(9, 1, part)
+    assert added_up(100, 3) == 4950

@@ -202,25 +202,37 @@ static void share_among(Part *run, void *work, Py_ssize_t total, Py_ssize_t leas
     atomic_store(&job->taken, 0);
 }
 
-/* A part of a job that Python code does. */
+/* What parts that Python code does have in common: the first error of one. */
+typedef struct {
+    PyObject *run, *type, *value, *traceback;
+    atomic_int failed;
+} Calls;
+
 static void call(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Calls *calls = work;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *result = PyObject_CallFunction(work, "nn", begin, end);
-    if (result == NULL)
-        PyErr_WriteUnraisable(work);
+    PyObject *result = PyObject_CallFunction(calls->run, "nn", begin, end);
+    if (result == NULL && !atomic_exchange(&calls->failed, 1))
+        PyErr_Fetch(&calls->type, &calls->value, &calls->traceback);
+    else if (result == NULL)
+        PyErr_Clear();
     Py_XDECREF(result);
     PyGILState_Release(state);
 }
 
-/* call_in_parts(run, total, least, threads): call run(begin, end), which must not raise, for parts of range(total). */
+/* call_in_parts(run, total, least, threads): call run(begin, end) for parts of range(total); raise the first error. */
 static PyObject *call_in_parts(PyObject *module, PyObject *args) {
-    PyObject *run;
+    Calls calls = {.failed = 0};
     Py_ssize_t total, least, threads;
-    if (!PyArg_ParseTuple(args, "Onnn", &run, &total, &least, &threads))
+    if (!PyArg_ParseTuple(args, "Onnn", &calls.run, &total, &least, &threads))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    share_among(call, run, total, least, threads);
+    share_among(call, &calls, total, least, threads);
     Py_END_ALLOW_THREADS
+    if (atomic_load(&calls.failed)) {
+        PyErr_Restore(calls.type, calls.value, calls.traceback);
+        return NULL;
+    }
     Py_RETURN_NONE;
 }
 
