@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.compiled import elements
+from fluidio.ops.compiled import channels, elements
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
 
@@ -22,7 +22,7 @@ _largest: Any = np.maximum.reduce
 
 
 def total(array: Any, axis: int | tuple[int, ...], keepdims: bool = False) -> Any:
-    """Return the sums over dims; threads share the columns of large sums over leading dims."""
+    """Return the sums over dims; threads share the columns, or the channels, of large sums over the other dims."""
     if type(array) is not np.ndarray:
         return array.sum(axis=axis, keepdims=keepdims)
     dims = axis if isinstance(axis, tuple) else (axis,)
@@ -33,6 +33,10 @@ def total(array: Any, axis: int | tuple[int, ...], keepdims: bool = False) -> An
         if in_c or (array.size >= 2 * _WORTH_A_THREAD and columns >= 2 * _COLUMNS and array.dtype.kind == "f"):
             found = _column_sums(array.reshape(-1, columns))
             return found.reshape((*(1 for _ in dims), *shape) if keepdims else shape)
+    channel_dims = (0, *range(2, array.ndim))
+    if array.size >= elements.LARGE and array.ndim > 2 and dims == channel_dims and channels.fits(array):
+        sums = channels.sum_channels(array)
+        return sums.reshape(1, -1, *(1 for _ in dims[1:])) if keepdims else sums
     return _sum(array, axis, keepdims=keepdims)
 
 

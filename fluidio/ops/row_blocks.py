@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -56,30 +57,45 @@ def row_blocks(k: Call, rows: int, width: int, run: Callable[[int, int], object]
 def elementwise(function: Callable[..., Any], x: Any, y: Any, out: Any = None) -> Any:
     """Return what a function of NumPy makes of each element of two arrays; threads share large ones.
 
-    Y has the shape of X or broadcasts over its first dims; `out` may be X.
+    Y has the shape of X or broadcasts over dims of it; `out` may be X.
     """
     if x.size < elements.LARGE or type(x) is not np.ndarray or type(y) is not np.ndarray:
         return function(x, y, out=out)
-    lead = next((i for i, d in enumerate(y.shape) if d != 1), y.ndim) if y.shape != x.shape else 0
-    last = y.shape[lead:]
-    if x.dtype != y.dtype or x.dtype.kind != "f" or not are_rows(x, y) or last != x.shape[x.ndim - len(last) :]:
+    if x.dtype != y.dtype or x.dtype.kind != "f" or not are_rows(x, y) or not y.size:
         return function(x, y, out=out)
-    kind, alike = elements.kind_of(function), y.size == x.size
-    in_c = kind is not None and x.dtype == np.float32 and y.size > 0
-    if not in_c and x.size < 2 * _WORTH_A_THREAD:
+    inner = _inner_size(x.shape, y.shape)
+    kind = elements.kind_of(function) if x.dtype == np.float32 else None
+    if inner is None or (kind is None and (inner > 1 or x.size < 2 * _WORTH_A_THREAD)):
         return function(x, y, out=out)
     result = np.empty_like(x) if out is None else out
-    if kind is not None and in_c:
-        return elements.combine(kind, x, y, result)
+    if kind is not None:
+        combine = elements.combine if inner == 1 else elements.combine_planes
+        return combine(kind, x, y, result, *(() if inner == 1 else (inner,)))
+    alike = y.size == x.size
     width = 1 if alike else y.size
-    rows, results = x.reshape(-1, width), result.reshape(-1, width)
-    others = y.reshape(-1, width)
+    rows, results, others = (a.reshape(-1, width) for a in (x, result, y))
 
     def part(begin: int, end: int) -> None:
         function(rows[begin:end], others[begin:end] if alike else others, out=results[begin:end])
 
     share(len(rows), -(-_WORTH_A_THREAD // width), part)
     return result
+
+
+def _inner_size(x: tuple[int, ...], y: tuple[int, ...]) -> int | None:
+    """Return how many neighbours in X meet one element of Y, if all of Y's dims but leading and trailing ones are X's.
+
+    None: Y is repeated between its dims.
+    """
+    if x == y:
+        return 1
+    if len(y) > len(x) or not any(d != 1 for d in y):
+        return None
+    lead = next(i for i, d in enumerate(y) if d != 1)
+    trail = next(i for i, d in enumerate(reversed(y)) if d != 1)
+    own = y[lead : len(y) - trail]
+    end = len(x) - trail
+    return math.prod(x[end:]) if own == x[end - len(own) : end] else None
 
 
 def in_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:

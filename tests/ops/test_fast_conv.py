@@ -88,7 +88,9 @@ def test_few_filters_of_every_width_are_those_of_numpy(
         assert np.abs(fast - exact).max() < 1e-5 * np.abs(exact).max()
 
 
-@pytest.mark.parametrize(("shape", "padding"), [((2, 24, 7, 9), 1), ((3, 40, 4, 33), 0), ((1, 30, 70, 5), 2)])
+@pytest.mark.parametrize(
+    ("shape", "padding"), [((2, 24, 7, 9), 1), ((3, 40, 4, 33), 0), ((1, 30, 70, 5), 2), ((3, 25, 57, 59), 1)]
+)
 def test_three_by_three_filters_of_many_channels_are_those_of_numpy(
     shape: tuple[int, ...], padding: int, bits: int
 ) -> None:
@@ -123,12 +125,14 @@ def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyP
     few_places = np.random.default_rng(1).standard_normal((130, 30, 3, 3), np.float32)
     one_by_one = np.random.default_rng(2).standard_normal((201, 7, 1, 1), np.float32)
     product = np.random.default_rng(4).standard_normal((49, 25, 1, 1), np.float32)
+    many_tiles = np.random.default_rng(5).standard_normal((2, 26, 71, 70), np.float32)
     cases = [
         (x, w),
         (product.reshape(7, 25, 7, 1), product),
         (wide.repeat(3, 2), wide),
         (few_places[:2], few_places),
         (one_by_one[:3], one_by_one),
+        (many_tiles, wide[:, :26].copy()),
     ]
     for images, filters in cases:
         k.attrs.update(groups=images.shape[1] // filters.shape[1], strides=[1, 1], dilations=[1, 1])

@@ -52,6 +52,42 @@ def test_pairs_have_the_bits_of_numpy(function: Any, shape: tuple[int, ...], bit
     np.testing.assert_array_equal(held, function(x, y))
 
 
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("shape", "other"),
+    [
+        ((2, 3, 5, 7), (1, 3, 1, 1)),
+        ((2, 3, 5, 7), (3, 5, 1)),
+        ((4, 6, 5), (4, 1, 1)),
+        ((6, 5), (6, 1)),
+        ((3, 70), (1,)),
+    ],
+)
+def test_numbers_meet_planes(function: Any, shape: tuple[int, ...], other: tuple[int, ...], bits: int) -> None:
+    x, y = drawn(*shape), drawn(*other)
+    np.testing.assert_array_equal(elementwise(function, x, y), function(x, y))
+
+
+@pytest.mark.parametrize("other", [(2, 1, 5), (1, 3, 1, 5), (2, 1, 1, 5), (4, 2, 3, 5), (0, 3, 5)])
+def test_other_ways_to_broadcast_are_left_to_numpy(other: tuple[int, ...]) -> None:
+    x, y = drawn(2, 3, 5), drawn(*other)
+    try:
+        expected = np.add(x, y)
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            elementwise(np.add, x, y)
+    else:
+        np.testing.assert_array_equal(elementwise(np.add, x, y), expected)
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 3), (2, 3, 5), (3, 4, 7, 9), (1, 2, 33, 40)])
+def test_channels_are_summed(shape: tuple[int, ...]) -> None:
+    x = drawn(*shape)
+    dims = (0, *range(2, x.ndim))
+    np.testing.assert_allclose(total(x, dims), x.astype("float64").sum(dims), rtol=1e-5, atol=1e-5)
+    assert total(x, dims, True).shape == x.sum(dims, keepdims=True).shape
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_relu_and_dropout_have_the_bits_of_numpy(shape: tuple[int, ...], bits: int) -> None:
     x = drawn(*shape)
@@ -86,6 +122,10 @@ def test_arrays_of_other_sizes_are_refused() -> None:
         (elements.compiled.combine, 0, x, x, less.copy(), 6, 1, 1),
         (elements.compiled.combine, 0, x, None, x.copy(), 6, 1, 1),
         (elements.compiled.combine, 0, x, less, x.copy(), 0, 1, 1),
+        (elements.compiled.combine_planes, 0, x, less, x.copy(), 1, 1, 1),
+        (elements.compiled.combine_planes, 0, x, less[:2], x.copy(), 4, 1, 1),
+        (elements.compiled.combine_planes, 0, x, less[:2], less.copy(), 3, 1, 1),
+        (elements.compiled.combine_planes, 0, x, less[:0], x.copy(), 3, 1, 1),
         (elements.compiled.keep, 0, x, mask, x.copy(), 1.0, 1, 1),
         (elements.compiled.add_rows, x, less.copy(), 2, 1, 1),
         (elements.compiled.add_rows, x, np.ones(3, np.float32), 3, 1, 1),

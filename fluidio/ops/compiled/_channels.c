@@ -180,6 +180,20 @@ static PyObject *normalise_grad(PyObject *module, PyObject *args) {
     return run(&c, some_gradients, c.p.channels, 9, planes_fit(&c.p, b, 4, 9));
 }
 
+static void some_sums(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    CALL(sum_channels, &c->p, c->b[0].buf, c->b[1].buf, begin, end);
+}
+
+/* sum_channels(x, sums, (images, channels, size), least, threads) */
+static PyObject *sum_channels(PyObject *module, PyObject *args) {
+    Call c = {.b = {{0}}};
+    Py_buffer *b = c.b;
+    if (!PyArg_ParseTuple(args, "y*w*(nnn)nn", b, b + 1, &c.p.images, &c.p.channels, &c.p.size, &c.least, &c.threads))
+        return NULL;
+    return run(&c, some_sums, c.p.channels, 2, planes_fit(&c.p, b, 1, 2));
+}
+
 static void some_relu(void *work, Py_ssize_t begin, Py_ssize_t end) {
     Call *c = work;
     CALL(relu_grad, (float *)c->b[0].buf + begin, (float *)c->b[1].buf + begin, (float *)c->b[2].buf + begin,
@@ -243,6 +257,7 @@ static PyMethodDef methods[] = {
     {"flush_denormals", flush_denormals, METH_O, NULL},
     {"normalise", normalise, METH_VARARGS, NULL},
     {"normalise_grad", normalise_grad, METH_VARARGS, NULL},
+    {"sum_channels", sum_channels, METH_VARARGS, NULL},
     {"relu_grad", relu_grad, METH_VARARGS, NULL},
     {"max_pool", max_pool, METH_VARARGS, NULL},
     {"max_pool_grad", max_pool_grad, METH_VARARGS, NULL},

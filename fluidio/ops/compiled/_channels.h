@@ -54,6 +54,16 @@ TARGET static void NAME(scale_plane)(const float *x, const float *other, float *
         }
 }
 
+/* Sum each of the channels [begin, end). */
+TARGET static void NAME(sum_channels)(const Planes *p, const float *x, float *sums, Py_ssize_t begin, Py_ssize_t end) {
+    for (Py_ssize_t c = begin; c < end; c++) {
+        double total = 0;
+        for (Py_ssize_t n = 0; n < p->images; n++)
+            total += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, 0, 0);
+        sums[c] = (float)total;
+    }
+}
+
 /* Return how many channels of an array, at most SOME, stay in the cache from one pass to the next. */
 TARGET static inline Py_ssize_t NAME(some_channels)(const Planes *p) {
     return clamp(CACHED / (4 * p->images * p->size), 1, SOME);

@@ -29,6 +29,7 @@
 #define A_FEW 8              /* channels below which it does for the filter's gradient */
 #define FEW 2                /* filters per group that are not worth columns */
 #define TOGETHER 16          /* filters whose taps are read channel by channel; a multiple of every HIGH */
+#define GROUPS 8             /* of Winograd pieces, whose sums threads compute by themselves where there are many */
 #define UNIT 32              /* filters that stay together: as many as the widest panel */
 #define PLACES_PER_FILTER 4  /* places that are gathered in the time in which a filter is arranged */
 #define ARRANGED 64          /* multiplications in the time in which an element is arranged */

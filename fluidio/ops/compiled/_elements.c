@@ -34,6 +34,16 @@ enum { ADD, SUBTRACT, MULTIPLY, RELU };
             EACH(x[i] <= 0 ? 0.0f : x[i]);                                                                             \
         }                                                                                                              \
     }                                                                                                                  \
+    target static void shift_##bits(int kind, const float *x, float y, float *out, Py_ssize_t count) {                 \
+        switch (kind) {                                                                                                \
+        case ADD:                                                                                                      \
+            EACH(x[i] + y);                                                                                            \
+        case SUBTRACT:                                                                                                 \
+            EACH(x[i] - y);                                                                                            \
+        default:                                                                                                       \
+            EACH(x[i] * y);                                                                                            \
+        }                                                                                                              \
+    }                                                                                                                  \
     target static void keep_##bits(int kind, const float *x, const uint8_t *mask, float *out, float divisor,             \
                                    Py_ssize_t count) {                                                                 \
         switch (kind) {                                                                                                \
@@ -140,6 +150,26 @@ static PyObject *combine(PyObject *module, PyObject *args) {
     return run(&c, alike ? some_elements : some_rows, alike ? floats : c.rows, ok);
 }
 
+static void some_planes(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Call *c = work;
+    const float *y = c->y.buf;
+    for (Py_ssize_t row = begin, at = begin * c->columns; row < end; row++, at += c->columns)
+        CALL(shift, c->kind, (const float *)c->x.buf + at, y[row % (c->y.len / 4)], (float *)c->out.buf + at,
+             c->columns);
+}
+
+/* combine_planes(kind, x, y, out, size, least, threads): Y has a number for each plane of so many floats, in turns. */
+static PyObject *combine_planes(PyObject *module, PyObject *args) {
+    Call c = {.kind = 0};
+    if (!PyArg_ParseTuple(args, "iy*y*w*nnn", &c.kind, &c.x, &c.y, &c.out, &c.columns, &c.least, &c.threads))
+        return NULL;
+    Py_ssize_t floats = c.x.len / 4, turn = c.y.len / 4;
+    if (c.columns >= 1)
+        c.rows = floats / c.columns;
+    int ok = is_whole(&c, floats) && c.out.len == c.x.len && turn >= 1 && c.y.len == 4 * turn && c.rows % turn == 0;
+    return run(&c, some_planes, c.rows, ok);
+}
+
 static void some_kept(void *work, Py_ssize_t begin, Py_ssize_t end) {
     Call *c = work;
     CALL(keep, c->kind, (const float *)c->x.buf + begin, (const uint8_t *)c->y.buf + begin, (float *)c->out.buf + begin,
@@ -175,6 +205,7 @@ static PyObject *add_rows(PyObject *module, PyObject *args) {
 static PyMethodDef methods[] = {
     {"instructions", instructions, METH_VARARGS, NULL},
     {"combine", combine, METH_VARARGS, NULL},
+    {"combine_planes", combine_planes, METH_VARARGS, NULL},
     {"keep", keep, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

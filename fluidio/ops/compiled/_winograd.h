@@ -209,7 +209,9 @@ typedef struct {
     const Target *t;
     const float *from, *dy;
     float *dw, *v, *d, *s;
-    Py_ssize_t rows, filters, inputs, outputs, sums, tile, stop; /* rows: channels; both rounded up to tiles */
+    Py_ssize_t rows, filters, inputs, outputs, sums;  /* rows: channels; both rounded up to tiles */
+    Py_ssize_t tiles, first, tile, stop;              /* first: of the block that sets the sums */
+    atomic_int *failed;
 } NAME(Gradient);
 
 /* Spread the inputs of channels, then the gradients of filters, counted from `rows` on. */
@@ -234,7 +236,48 @@ TARGET static void NAME(add_products)(void *work, Py_ssize_t begin, Py_ssize_t e
         for (Py_ssize_t j = 0; j < n->t->filters; j += PANEL)
             NAME(tile)(n->t->filters - j, n->stop - n->tile, n->v + k * n->inputs + i * (TILES + 16), TILES + 16, 1,
                        n->d + k * n->outputs + j * TILES, PANEL, n->s + k * n->sums + i * n->filters + j, n->filters,
-                       n->tile > 0);
+                       n->tile > n->first);
+    }
+}
+
+/* Go on to the block of tiles from `tile` on, before `end`. */
+static int NAME(block)(NAME(Gradient) *n, Py_ssize_t end) {
+    n->stop = n->tile + TILES < end ? n->tile + TILES : end;
+    return n->tile < end;
+}
+
+static int NAME(allocate)(NAME(Gradient) *n) {
+    n->v = calloc(16 * n->inputs, 4), n->d = calloc(16 * n->outputs, 4);
+    return n->v != NULL && n->d != NULL;
+}
+
+/* Compute the sums of some groups of blocks, each in its own memory, without a wait after each block. */
+TARGET static void NAME(some_groups)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    NAME(Gradient) n = *(const NAME(Gradient) *)work;
+    Py_ssize_t blocks = up(n.tiles, TILES);
+    float *sums = n.s;
+    if (!NAME(allocate)(&n)) {
+        atomic_store(n.failed, 1);
+        end = begin;
+    }
+    for (Py_ssize_t group = begin; group < end; group++) {
+        Py_ssize_t last = clamp(blocks * (group + 1) / GROUPS * TILES, 0, n.tiles);
+        n.s = sums + group * 16 * n.sums;
+        for (n.tile = n.first = blocks * group / GROUPS * TILES; NAME(block)(&n, last); n.tile += TILES) {
+            NAME(spread_both)(&n, 0, n.g->channels + n.t->filters);
+            NAME(add_products)(&n, 0, 16 * (n.rows / HIGH));
+        }
+    }
+    free(n.v), free(n.d);
+}
+
+/* Add the sums of all groups to those of the first, from some floats on. */
+TARGET static void NAME(add_groups)(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    const NAME(Gradient) *n = work;
+    for (Py_ssize_t group = 1; group < GROUPS; group++) {
+        const float *other = n->s + group * 16 * n->sums;
+        for (Py_ssize_t i = begin; i < end; i++)
+            n->s[i] += other[i];
     }
 }
 
@@ -249,17 +292,24 @@ static int NAME(winograd_gradient)(const Grid *g, const Target *t, const float *
                                    Py_ssize_t worth, Py_ssize_t threads) {
     Py_ssize_t tiles = (g->cols + 1) / 2 * ((g->rows + 1) / 2) * g->images;
     Py_ssize_t filters = (t->filters + PANEL - 1) / PANEL * PANEL, rows = (g->channels + HIGH - 1) / HIGH * HIGH;
+    atomic_int failed = 0;
     NAME(Gradient) n = {.g = g, .t = t, .from = from, .dy = dy, .dw = dw, .rows = rows, .filters = filters};
     n.inputs = rows * (TILES + 16) + APART, n.outputs = filters * TILES + APART, n.sums = rows * filters + APART;
-    n.v = calloc(16 * n.inputs, 4), n.d = calloc(16 * n.outputs, 4), n.s = malloc(4 * 16 * n.sums);
-    int failed = n.v == NULL || n.d == NULL || n.s == NULL;
-    for (; n.tile < tiles && !failed; n.tile += TILES) {
-        n.stop = n.tile + TILES < tiles ? n.tile + TILES : tiles;
-        share(NAME(spread_both), &n, g->channels + t->filters, up(worth / ARRANGED, 16 * (n.stop - n.tile)), threads);
-        share(NAME(add_products), &n, 16 * (rows / HIGH), up(worth, HIGH * filters * (n.stop - n.tile)), threads);
-    }
-    if (!failed)
+    n.tiles = tiles, n.failed = &failed;
+    int grouped = tiles > 2 * GROUPS * TILES && 4 * 16 * n.sums <= CACHED;
+    n.s = malloc(4 * 16 * n.sums * (grouped ? GROUPS : 1));
+    if (n.s == NULL || !(grouped || NAME(allocate)(&n)))
+        atomic_store(&failed, 1);
+    else if (grouped) {
+        share(NAME(some_groups), &n, GROUPS, 1, threads);
+        share(NAME(add_groups), &n, 16 * n.sums, up(worth / ARRANGED, GROUPS), threads);
+    } else
+        for (; NAME(block)(&n, tiles); n.tile += TILES) {
+            share(NAME(spread_both), &n, g->channels + t->filters, up(worth / ARRANGED, 16 * (n.stop - n.tile)), threads);
+            share(NAME(add_products), &n, 16 * (rows / HIGH), up(worth, HIGH * filters * (n.stop - n.tile)), threads);
+        }
+    if (!atomic_load(&failed))
         share(NAME(gather_channels), &n, g->channels, up(worth / ARRANGED, 16 * filters), threads);
     free(n.v), free(n.d), free(n.s);
-    return failed ? -1 : 0;
+    return atomic_load(&failed) ? -1 : 0;
 }

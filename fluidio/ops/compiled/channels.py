@@ -20,7 +20,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["compiled", "fits", "max_pool", "max_pool_grad", "normalise", "normalise_grad", "relu_grad"]
+__all__ = ["compiled", "fits", "max_pool", "max_pool_grad", "normalise", "normalise_grad", "relu_grad", "sum_channels"]
 
 _SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 18
@@ -72,6 +72,14 @@ def normalise_grad(
     sharing = _least(sizes), thread_count()
     compiled.normalise_grad(x, dy, out, dx, scale, mean, inverse, dscale, dbias, sizes, fixed, *sharing)
     return dx, dscale, dbias
+
+
+def sum_channels(x: Array) -> Array:
+    """Return the sum of each channel of X [N, C, *]."""
+    sizes = _sizes(x)
+    sums = np.empty(sizes[1], np.float32)
+    compiled.sum_channels(x, sums, sizes, _least(sizes), thread_count())
+    return sums
 
 
 def relu_grad(out: Array, dout: Array) -> Array:

@@ -21,7 +21,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["LARGE", "add_rows", "combine", "fits", "keep", "kind_of", "relu"]
+__all__ = ["LARGE", "add_rows", "combine", "combine_planes", "fits", "keep", "kind_of", "relu"]
 
 LARGE = 1 << 15
 """Elements below which NumPy is as fast."""
@@ -58,6 +58,12 @@ def combine(kind: int, x: Array, y: Array, out: Array) -> Array:
     alike = x.size == y.size
     least = _WORTH_A_THREAD if alike else -(-_WORTH_A_THREAD // y.size)
     compiled.combine(kind, x, y, out, y.size, least, _threads(x.size))
+    return out
+
+
+def combine_planes(kind: int, x: Array, y: Array, out: Array, size: int) -> Array:
+    """Do the same where Y has a number for each plane of X, of `size` elements; its numbers take turns."""
+    compiled.combine_planes(kind, x, y, out, size, -(-_WORTH_A_THREAD // size), _threads(x.size))
     return out
 
 
