@@ -34,6 +34,7 @@
 #define PLACES_PER_FILTER 4  /* places that are gathered in the time in which a filter is arranged */
 #define ARRANGED 64          /* multiplications in the time in which an element is arranged */
 
+#include "_four.h"
 #include "_grid.h"
 
 #define LOOPS "_tiles.h"

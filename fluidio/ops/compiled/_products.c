@@ -19,13 +19,7 @@
 #define BATCH_DIMS 4 /* before the dims of a matrix */
 #define ARRANGED 64  /* multiplications in the time in which an element is arranged */
 
-typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-#if defined(__clang__)
-#define MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-typedef int32_t choice __attribute__((vector_size(16)));
-#define MIX(a, b, ...) __builtin_shuffle(a, b, (choice){__VA_ARGS__})
-#endif
+#include "_four.h"
 
 /* Where rows or columns lie: so many floats apart, `fold` of them, then the next `fold` further on. */
 typedef struct {

@@ -2,18 +2,6 @@
 
 #include "_tile.h"
 
-/* Arrange 4 x 4 floats: lines become columns of `to`. */
-static inline void NAME(turn)(const float *from, const Py_ssize_t *line, float *to, Py_ssize_t to_row) {
-    four a = *(const four *)(from + line[0]), b = *(const four *)(from + line[1]);
-    four c = *(const four *)(from + line[2]), d = *(const four *)(from + line[3]);
-    four ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c, d, 0, 4, 1, 5);
-    *(four *)to = MIX(ab, cd, 0, 1, 4, 5);
-    *(four *)(to + to_row) = MIX(ab, cd, 2, 3, 6, 7);
-    ab = MIX(a, b, 2, 6, 3, 7), cd = MIX(c, d, 2, 6, 3, 7);
-    *(four *)(to + 2 * to_row) = MIX(ab, cd, 0, 1, 4, 5);
-    *(four *)(to + 3 * to_row) = MIX(ab, cd, 2, 3, 6, 7);
-}
-
 /* Arrange `some` lines of `depth` floats as [depth][width]. */
 TARGET static void NAME(panel)(const float *from, const Py_ssize_t *line, Py_ssize_t some, Py_ssize_t step,
                                Py_ssize_t depth, Py_ssize_t width, float *to) {
@@ -25,7 +13,7 @@ TARGET static void NAME(panel)(const float *from, const Py_ssize_t *line, Py_ssi
     else if (some == width && step == 1)
         for (; k + 4 <= depth; k += 4)
             for (Py_ssize_t i = 0; i < width; i += 4)
-                NAME(turn)(from + k, line + i, to + k * width + i, width);
+                turn_four(from + k, line + i, to + k * width + i, width);
     for (; k < depth; k++)
         for (Py_ssize_t i = 0; i < some; i++)
             to[k * width + i] = from[line[i] + k * step];

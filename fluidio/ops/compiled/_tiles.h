@@ -95,15 +95,19 @@ TARGET static void NAME(pack)(const Grid *g, const Target *t, const Filters *w, 
 /* Arrange the gradients of places [begin, end) as panels [filters / PANEL][place][PANEL]. */
 TARGET static void NAME(turn)(const Target *t, const float *dy, Py_ssize_t area, Py_ssize_t begin, Py_ssize_t end,
                               float *to) {
-    Py_ssize_t places = end - begin;
-    for (Py_ssize_t filter = 0; filter < t->filters; filter++) {
+    Py_ssize_t places = end - begin, lines[4] = {0, t->plane, 2 * t->plane, 3 * t->plane};
+    for (Py_ssize_t filter = 0, some; filter < t->filters; filter += some) {
         float *column = to + filter / PANEL * PANEL * places + filter % PANEL;
+        some = t->filters - filter < 4 ? 1 : 4;
         for (Py_ssize_t place = begin; place < end;) {
-            Py_ssize_t image = place / area, at = place % area;
+            Py_ssize_t image = place / area, at = place % area, i = 0;
             Py_ssize_t count = area - at < end - place ? area - at : end - place;
             const float *from = dy + image * t->image + filter * t->plane + at;
-            for (Py_ssize_t i = 0; i < count; i++, column += PANEL)
-                *column = from[i];
+            for (; some == 4 && i + 4 <= count; i += 4, column += 4 * PANEL)
+                turn_four(from + i, lines, column, PANEL);
+            for (; i < count; i++, column += PANEL)
+                for (Py_ssize_t j = 0; j < some; j++)
+                    column[j] = from[lines[j] + i];
             place += count;
         }
     }
