@@ -116,6 +116,34 @@ def test_many_threads_share_work_at_the_same_time_and_none_is_done_twice() -> No
 
 
 @POOL
+def test_who_comes_while_all_processors_are_used_works_alone() -> None:
+    count = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    came, may_go = threading.Barrier(2, timeout=60), threading.Event()
+
+    def hold(begin: int, end: int) -> None:
+        if begin == 0:
+            came.wait()
+        may_go.wait(60)
+
+    one = threading.Thread(target=threads.pool.call_in_parts, args=(hold, count, 1, count))
+    one.start()
+    came.wait()
+    seen: list[tuple[int, int, int]] = []
+    for _ in range(3):
+        threads.pool.call_in_parts(lambda *part: seen.append((threading.get_ident(), *part)), 10, 1, count)
+    may_go.set()
+    one.join()
+    assert seen == [(threading.get_ident(), 0, 10)] * 3
+    assert len(set(parts_of_pool(100, count))) == count
+
+
+def parts_of_pool(total: int, count: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    threads.pool.call_in_parts(lambda *part: found.append(part), total, 1, count)
+    return found
+
+
+@POOL
 def test_work_within_shared_work_is_shared_too() -> None:
     assert [added_up(100, 3), added_up(100, 3)] == [4950, 4950]
     inner: list[int] = []

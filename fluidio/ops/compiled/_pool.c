@@ -48,7 +48,9 @@ typedef struct {
 
 static Job jobs[JOBS];
 static atomic_long brought, wanted, asleep; /* jobs so far; threads that those at hand want; threads that sleep */
+static atomic_long in_use;                  /* parts of all jobs at hand, and of work that its thread does alone */
 static atomic_int closing;                  /* whether the threads are to end */
+static long processors = 1;                 /* that the process may use */
 
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER; /* held to sleep, to wake, and to start and end threads */
 static pthread_cond_t bell = PTHREAD_COND_INITIALIZER;
@@ -173,15 +175,8 @@ static Job *take_job(void) {
     return NULL;
 }
 
-static void share_among(Part *run, void *work, Py_ssize_t total, Py_ssize_t least, Py_ssize_t threads) {
-    Py_ssize_t parts = total / (least > 1 ? least : 1);
-    parts = parts < threads ? parts : threads;
-    parts = parts < MOST ? parts : MOST;
-    Job *job = parts < 2 ? NULL : take_job();
-    if (job == NULL) {
-        run(work, 0, total);
-        return;
-    }
+/* Share work among threads, the caller and `parts - 1` others. */
+static void share_in_parts(Job *job, Part *run, void *work, Py_ssize_t total, Py_ssize_t parts) {
     Py_ssize_t now_wanted = atomic_fetch_add(&wanted, parts - 1) + parts - 1;
     if (atomic_load(&working) < now_wanted)
         start(now_wanted);
@@ -200,6 +195,28 @@ static void share_among(Part *run, void *work, Py_ssize_t total, Py_ssize_t leas
     wait_for_zero(&job->inside);
     atomic_fetch_sub(&wanted, parts - 1);
     atomic_store(&job->taken, 0);
+}
+
+/* Return how many parts work is worth: fewer where others use the processors, several trainers in a process for one. */
+static Py_ssize_t parts_of(Py_ssize_t total, Py_ssize_t least, Py_ssize_t threads) {
+    Py_ssize_t parts = total / (least > 1 ? least : 1), unused = (processors > threads ? processors : threads);
+    unused -= atomic_load(&in_use);
+    parts = parts < threads ? parts : threads;
+    parts = parts < unused ? parts : unused;
+    parts = parts < MOST ? parts : MOST;
+    return parts > 1 ? parts : 1;
+}
+
+static void share_among(Part *run, void *work, Py_ssize_t total, Py_ssize_t least, Py_ssize_t threads) {
+    Py_ssize_t parts = parts_of(total, least, threads);
+    Job *job = parts < 2 ? NULL : take_job();
+    parts = job == NULL ? 1 : parts;
+    atomic_fetch_add(&in_use, parts);
+    if (job == NULL)
+        run(work, 0, total);
+    else
+        share_in_parts(job, run, work, total, parts);
+    atomic_fetch_sub(&in_use, parts);
 }
 
 /* What parts that Python code does have in common: the first error of one. */
@@ -254,6 +271,7 @@ static void forget(void) {
     pthread_cond_init(&bell, NULL);
     atomic_store(&working, 0);
     atomic_store(&wanted, 0);
+    atomic_store(&in_use, 0);
     atomic_store(&asleep, 0);
     atomic_store(&closing, 0);
     for (Job *job = jobs; job < jobs + JOBS; job++) {
@@ -263,6 +281,16 @@ static void forget(void) {
     }
 }
 
+static void count_processors(void) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    processors = online > 1 ? online : 1;
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        processors = CPU_COUNT(&allowed);
+#endif
+}
+
 static int prepare(PyObject *module) {
     static int once;
     if (!once && pthread_atfork(NULL, NULL, forget) != 0) {
@@ -270,6 +298,7 @@ static int prepare(PyObject *module) {
         return -1;
     }
     once = 1;
+    count_processors();
     PyObject *capsule = PyCapsule_New((void *)share_among, "fluidio.ops.compiled._pool.share", NULL);
     int failed = capsule == NULL || PyModule_AddObjectRef(module, "share", capsule) < 0;
     Py_XDECREF(capsule);
