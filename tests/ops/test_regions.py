@@ -10,7 +10,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.ops import threads
-from fluidio.ops.vision import detection_match, roi
+from fluidio.ops.vision import detection_match, roi, roi_parts
 
 needs_c = pytest.mark.skipif(roi.compiled is None, reason="there was no C compiler when fluidio was installed")
 
@@ -120,3 +120,33 @@ def test_pairs_are_matched_from_the_largest_on_each_row_and_column_once(levels: 
         detection_match._match(part, indices, found)
         assert indices.tolist() == expected.tolist()
         assert found.tolist() == [part[row, column] if row >= 0 else 0 for column, row in enumerate(expected)]
+
+
+@needs_c
+def test_means_of_regions_and_their_gradients_in_c_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.RandomState(7)
+    corners = draw.uniform(-4, 18, (6, 2))
+    boxes = np.concatenate([corners, corners + draw.uniform(-2, 14, (6, 2))], axis=1).astype("float32")
+    boxes[5] = [0, 0, 400, 400]
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        x, rois = fluid.data("x", [2, 24, 9, 7]), fluid.data("rois", [None, 4], lod_level=1)
+        x.stop_gradient = False
+        out = fluid.layers.psroi_pool(x, rois, 4, 0.5, 3, 2)
+        (dx,) = fluid.gradients([fluid.layers.reduce_sum(out * out)], [x])
+    feed = {
+        "x": draw.randn(2, 24, 9, 7).astype("float32"),
+        "rois": fluid.create_lod_tensor(boxes, [[2, 4]], fluid.CPUPlace()),
+    }
+    in_c = fluid.Executor(fluid.CPUPlace()).run(main, feed=feed, fetch_list=[out, dx])
+    monkeypatch.setattr(roi_parts, "compiled", None)
+    for found, expected in zip(in_c, fluid.Executor(fluid.CPUPlace()).run(main, feed=feed, fetch_list=[out, dx])):
+        assert np.abs(expected).max() > 0
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_c
+def test_c_refuses_cells_outside_the_image() -> None:
+    planes, out = np.zeros((1, 1, 1, 1, 4, 4), np.float32), np.zeros((1, 1, 1, 1), np.float32)
+    with pytest.raises(ValueError, match="do not fit"):
+        roi_parts.compiled.means(planes, np.zeros(1, np.int64), np.array([0, 5, 0, 1]), out, (1, 1, 4, 4, 1, 1), False)

@@ -1,4 +1,4 @@
-/* The largest elements in the cells of regions: roi.py documents it and implements it in NumPy. */
+/* Largest elements and means of the cells of regions: roi.py and roi_parts.py implement them in NumPy. */
 
 #include "../../_python.h"
 
@@ -73,7 +73,65 @@ static PyObject *pool(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"pool", pool, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+/* Add up the pixels of each cell in the planes of its own, or, if `spreads`, add its share to all of them. */
+static void average(const Sizes *s, float *planes, const int64_t *edges, float *out, int spreads) {
+    const int64_t *across = edges + 2 * s->rows;
+    for (Py_ssize_t i = 0; i < s->rows; i++)
+        for (Py_ssize_t j = 0; j < s->columns; j++, out++, planes += s->height * s->width) {
+            int64_t high = edges[2 * i + 1] - edges[2 * i], wide = across[2 * j + 1] - across[2 * j];
+            if (high <= 0 || wide <= 0)
+                continue;
+            float count = (float)(high * wide), sum = 0, part = *out / count;
+            for (int64_t y = edges[2 * i]; y < edges[2 * i + 1]; y++) {
+                float *line = planes + y * s->width + across[2 * j];
+                if (spreads)
+                    for (int64_t x = 0; x < wide; x++)
+                        line[x] += part;
+                else
+                    for (int64_t x = 0; x < wide; x++)
+                        sum += line[x];
+            }
+            if (!spreads)
+                *out = sum / count;
+        }
+}
+
+/* means(x, image, edges, out, (images, channels, height, width, rows, columns), spreads): fill `out` with the means of
+   cells, each of which has a plane of its own in x[image][channel]; or add the gradients in `out` to `x`. */
+static PyObject *means(PyObject *module, PyObject *args) {
+    Py_buffer x, image, edges, out;
+    Sizes s;
+    int spreads;
+    if (!PyArg_ParseTuple(args, "w*y*y*w*(nnnnnn)p", &x, &image, &edges, &out, &s.images, &s.channels, &s.height,
+                          &s.width, &s.rows, &s.columns, &spreads))
+        return NULL;
+    Py_ssize_t regions = image.len / 8, cells = s.rows * s.columns, most = (Py_ssize_t)1 << 20;
+    int ok = s.images >= 0 && s.channels > 0 && s.height > 0 && s.width > 0 && s.rows > 0 && s.columns > 0 &&
+             s.rows < most && s.columns < most && edges.len == regions * 16 * (s.rows + s.columns) &&
+             out.len == 4 * regions * s.channels * cells &&
+             x.len == 4 * s.images * s.channels * cells * s.height * s.width &&
+             lies_inside(&s, image.buf, edges.buf, 0, regions);
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t n = 0; n < regions; n++)
+            for (Py_ssize_t c = 0; c < s.channels; c++) {
+                Py_ssize_t first = (((const int64_t *)image.buf)[n] * s.channels + c) * cells;
+                average(&s, (float *)x.buf + first * s.height * s.width,
+                        (const int64_t *)edges.buf + n * 2 * (s.rows + s.columns),
+                        (float *)out.buf + (n * s.channels + c) * cells, spreads);
+            }
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&x), PyBuffer_Release(&image), PyBuffer_Release(&edges), PyBuffer_Release(&out);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "the sizes of regions do not fit the arrays");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"pool", pool, METH_VARARGS, NULL}, {"means", means, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 

@@ -1,4 +1,4 @@
-"""The largest elements in the cells of regions in C; the module may be missing."""
+"""Largest elements and means of the cells of regions in C; the module may be missing."""
 
 from typing_extensions import Buffer
 
@@ -11,5 +11,14 @@ def pool(
     sizes: tuple[int, int, int, int, int, int],
     begin: int,
     end: int,
+    /,
+) -> None: ...
+def means(
+    x: Buffer,
+    image: Buffer,
+    edges: Buffer,
+    out: Buffer,
+    sizes: tuple[int, int, int, int, int, int],
+    spreads: bool,
     /,
 ) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision.roi import region_images
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _regions as compiled
+except ImportError:
+    compiled = None
 
 __all__ = ["rounded"]
 
@@ -30,26 +37,41 @@ def _infer_ps(c: InferContext) -> None:
     c.set("Out", shape, c.dtype("X"))
 
 
-def _spans(start: Array, end: Array, cells: int, size: int) -> list[tuple[int, int]]:
-    """Return the pixels of each cell along one side, within the image."""
+def _spans(start: Array, end: Array, cells: int, size: int) -> Array:
+    """Return the first pixel of each cell along one side, and the one after its last, for each region."""
     kind = start.dtype.type
-    step = max(end - start, kind(0.1)) / kind(cells)
+    step = (np.maximum(end - start, kind(0.1)) / kind(cells))[:, None]
     numbers = np.arange(cells, dtype=start.dtype)
-    low, high = np.floor(numbers * step + start), np.ceil((numbers + 1) * step + start)
-    return [(int(a), int(b)) for a, b in zip(np.clip(low, 0, size), np.clip(high, 0, size))]
+    low, high = np.floor(numbers * step + start[:, None]), np.ceil((numbers + 1) * step + start[:, None])
+    spans = np.nan_to_num(np.stack([low, high], axis=2), posinf=size, neginf=0)
+    return np.clip(spans, 0, size).astype(np.int64)
 
 
-def _windows(attrs: dict[str, Any], box: Array, height: int, width: int) -> list[tuple[int, int, slice, slice, int]]:
-    """Return the row, column, both ranges of pixels and the number of pixels of each cell that is not empty."""
-    scale = box.dtype.type(attrs["spatial_scale"])
-    left, top = rounded(box[:2]) * scale
-    right, bottom = (rounded(box[2:]) + 1) * scale
-    found = []
-    for i, (y0, y1) in enumerate(_spans(top, bottom, attrs["pooled_height"], height)):
-        for j, (x0, x1) in enumerate(_spans(left, right, attrs["pooled_width"], width)):
+def _windows(attrs: dict[str, Any], boxes: Array, height: int, width: int) -> tuple[Array, Array]:
+    """Return the rows and the columns of pixels of all cells: [regions, cells along the side, first and end]."""
+    scale = boxes.dtype.type(attrs["spatial_scale"])
+    start, end = rounded(boxes[:, :2]) * scale, (rounded(boxes[:, 2:]) + 1) * scale
+    down = _spans(start[:, 1], end[:, 1], attrs["pooled_height"], height)
+    return down, _spans(start[:, 0], end[:, 0], attrs["pooled_width"], width)
+
+
+def _cells_of(down: Array, across: Array) -> Iterator[tuple[int, int, slice, slice, int]]:
+    """Yield the row, column, both ranges of pixels and the number of pixels of each cell that is not empty."""
+    for i, (y0, y1) in enumerate(down.tolist()):
+        for j, (x0, x1) in enumerate(across.tolist()):
             if y1 > y0 and x1 > x0:
-                found.append((i, j, slice(y0, y1), slice(x0, x1), (y1 - y0) * (x1 - x0)))
-    return found
+                yield i, j, slice(y0, y1), slice(x0, x1), (y1 - y0) * (x1 - x0)
+
+
+def _in_c(planes: Array, images: Array, down: Array, across: Array, out: Array, spreads: bool) -> bool:
+    """Let C take the means, or spread their gradients; return whether it can."""
+    if compiled is None or planes.dtype != np.float32:
+        return False
+    some = slice(len(images))
+    edges = np.concatenate([part.reshape(len(part), -1)[some] for part in (down, across)], axis=1)
+    sizes = (*planes.shape[:2], *planes.shape[4:], *planes.shape[2:4])
+    compiled.means(planes, np.ascontiguousarray(images, np.int64), edges, out[some], sizes, spreads)
+    return True
 
 
 @op("psroi_pool", "X ROIs", "Out", {**_POOL, "output_channels": 1}, infer=_infer_ps, grad=True, lod="kernel")
@@ -57,21 +79,27 @@ def psroi_pool(k: Call, x: Array, rois: Array) -> Array:
     """Out = the mean of each cell of a grid over each region; each cell has its own channels."""
     a, boxes = k.attrs, k.dev.download(rois)
     rows, columns = a["pooled_height"], a["pooled_width"]
-    parts = k.dev.download(x).reshape(x.shape[0], a["output_channels"], rows, columns, *x.shape[2:])
+    parts = np.ascontiguousarray(k.dev.download(x)).reshape(
+        x.shape[0], a["output_channels"], rows, columns, *x.shape[2:]
+    )
     out = np.zeros((boxes.shape[0], a["output_channels"], rows, columns), parts.dtype)
-    for n, (image, box) in enumerate(zip(region_images(k, rois, None), boxes)):
-        for i, j, ys, xs, count in _windows(a, box, *x.shape[2:]):
-            out[n, :, i, j] = parts[image, :, i, j, ys, xs].sum(axis=(1, 2)) / parts.dtype.type(count)
+    images, (down, across) = region_images(k, rois, None)[: len(boxes)], _windows(a, boxes, *x.shape[2:])
+    if not _in_c(parts, images, down, across, out, spreads=False):
+        for n, image in enumerate(images):
+            for i, j, ys, xs, count in _cells_of(down[n], across[n]):
+                out[n, :, i, j] = parts[image, :, i, j, ys, xs].sum(axis=(1, 2)) / parts.dtype.type(count)
     return k.dev.upload(out)
 
 
 @gradient("psroi_pool", "X ROIs Out@GRAD", "X@GRAD")
 def psroi_pool_grad(k: Call, x: Array, rois: Array, dout: Array) -> Array:
-    a, boxes, d = k.attrs, k.dev.download(rois), k.dev.download(dout)
+    a, boxes, d = k.attrs, k.dev.download(rois), np.ascontiguousarray(k.dev.download(dout))
     dx = np.zeros((x.shape[0], *d.shape[1:], *x.shape[2:]), d.dtype)
-    for n, (image, box) in enumerate(zip(region_images(k, rois, None), boxes)):
-        for i, j, ys, xs, count in _windows(a, box, *x.shape[2:]):
-            dx[image, :, i, j, ys, xs] += d[n, :, i, j, None, None] / d.dtype.type(count)
+    images, (down, across) = region_images(k, rois, None)[: len(boxes)], _windows(a, boxes, *x.shape[2:])
+    if not _in_c(dx, images, down, across, d, spreads=True):
+        for n, image in enumerate(images):
+            for i, j, ys, xs, count in _cells_of(down[n], across[n]):
+                dx[image, :, i, j, ys, xs] += d[n, :, i, j, None, None] / d.dtype.type(count)
     return k.dev.upload(dx.reshape(x.shape))
 
 
