@@ -97,7 +97,7 @@ def main():
             scores.extend(pr[:, 0].tolist()); labels += [r[2] for r in part]; n += 1
             print 'test %d cost %s auc %s' % (n, c, round(a, 4))
         top = heapq.nlargest(3, zip(scores, labels)); print 'by hand %.5f' % by_hand(scores, labels), map(lambda (s, l): (round(s, 4), l), top), bisect.bisect(sorted(scores), .5)
-        for it in xrange(30):
+        for it in xrange(40):
             part = [rows[(it * 7 + k) % len(rows)] for k in range(10)]
             feed = {'dense': np.array([r[0] for r in part], 'float32'), 'label': np.array([[r[2]] for r in part])}
             for j in range(4): feed['c%d' % j] = np.array([r[1][j] for r in part]).reshape(-1, 1)

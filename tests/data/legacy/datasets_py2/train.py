@@ -46,7 +46,7 @@ def make():
     z.writestr('ml-1m/users.dat', '\n'.join('%d::%s::%d::%d::0' % (i, 'MF'[i % 2], [1, 18, 25, 56][i % 4], i % 5) for i in range(1, 10)) + '\n')
     z.writestr('ml-1m/ratings.dat', '\n'.join('%d::%d::%d::0' % (rnd.randint(1, 9), rnd.randint(1, 12), rnd.randint(1, 5)) for _ in range(80)) + '\n'); z.close()
 
-def loop(name, build, reader, batch, feeds, opt, passes=2):
+def loop(name, build, reader, batch, feeds, opt, passes=3):
     m, s = fluid.Program(), fluid.Program(); m.random_seed = s.random_seed = 5
     with fluid.program_guard(m, s), fluid.unique_name.guard(), fluid.scope_guard(fluid.Scope()):
         vs = [fluid.layers.data(n, sh, dtype=t, lod_level=l) for n, sh, t, l in feeds]
@@ -65,7 +65,7 @@ wd = imdb.build_dict(re.compile(r'aclImdb/((train)|(test))/((pos)|(neg))/.*\.txt
 loop('imdb', lambda w, l: L.mean(L.cross_entropy(L.fc(fluid.nets.sequence_conv_pool(L.embedding(w, [len(wd), 8]), 6, 3, act='tanh', pool_type='max'), 2, act='softmax'), l)), imdb.train(wd), 6, [('w', [1], 'int64', 1), ('l', [1], 'int64', 0)], fluid.optimizer.Adagrad(.05), 3)
 wi = imikolov.build_dict(5); print sorted(wi)[:3], 'a' in wi, wd.get('the'), '<unk>' in wi, sorted(wi.values()) == range(len(wi)), len(wi), wi['<unk>']
 def ngram(*ws): return L.mean(L.cross_entropy(L.fc(L.concat([L.embedding(w, [len(wi), 6], param_attr='e') for w in ws[:3]], 1), len(wi), act='softmax'), ws[3]))
-loop('ptb', ngram, firstn(imikolov.train(wi, 4), 60), 20, [('w%d' % i, [1], 'int64', 0) for i in range(4)], fluid.optimizer.SGD(.5), 2)
+loop('ptb', ngram, firstn(imikolov.train(wi, 4), 60), 20, [('w%d' % i, [1], 'int64', 0) for i in range(4)], fluid.optimizer.SGD(.5), 3)
 print list(firstn(imikolov.test(wi, -1, imikolov.DataType.SEQ), 1)())
 uci_housing.UCI_TRAIN_DATA = None; uci_housing.feature_range = lambda hi, lo: None; print uci_housing.feature_names[:3] if hasattr(uci_housing, 'feature_names') else '', len(list(uci_housing.test()()))
 loop('housing', lambda a, b: L.mean(L.square_error_cost(L.fc(a, 1), b)), shuffle(uci_housing.train(), 3), 16, [('a', [13], 'float32', 0), ('b', [1], 'float32', 0)], fluid.optimizer.SGD(.05), 3)

@@ -7,7 +7,7 @@ import data
 parser = argparse.ArgumentParser(description=__doc__)
 add = functools.partial(lambda name, type, default, help, p=parser: p.add_argument('--' + name, default=default, type=distutils.util.strtobool if type == bool else type, help=help + ' Default: %(default)s.'))
 add('batch_size', int, 8, 'Minibatch size.')
-add('passes', int, 6, 'Passes.')
+add('passes', int, 8, 'Passes.')
 add('lr', float, 5e-3, 'Rate.')
 add('parallel', bool, False, 'Use ParallelExecutor.')
 
