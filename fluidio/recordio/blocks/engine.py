@@ -29,6 +29,7 @@ __all__ = ["Engine"]
 
 T = TypeVar("T")
 _GRAIN = 1 << 21  # minimum bytes to read in one job: small chunks are read several at a time
+_GROWS = 4  # times the bytes of a compressed chunk
 _STEPS = 64  # maximum chunks in one job
 _MOST = 1 << 26  # maximum bytes in flight
 _LIVENESS_POLL = 1.0  # seconds
@@ -205,7 +206,7 @@ class Engine:
             size = 0
             while size < _GRAIN and len(steps) < _STEPS and (step := self._next_step()) is not None:
                 steps.append(step)
-                size += _GRAIN if step.hop is None else step.hop.end - step.hop.offset
+                size += _GRAIN if step.hop is None else _work(step.hop)
             if not steps:
                 return
             self._works.append(_Work(steps, size, self._pool.submit(partial(_read, steps, self.batch))))
@@ -299,6 +300,11 @@ def _read_one(lane: Lane, hop: Hop | None, batch: int) -> Loaded | Found | None:
     if hop is None:
         return lane.read_chunk()
     return None if hop.is_end else lane.load(hop.offset, batch)
+
+
+def _work(hop: Hop) -> int:
+    """Return about how many bytes there are to go through in a chunk."""
+    return (hop.end - hop.offset) * (_GROWS if hop.compressed else 1)
 
 
 def _records(work: _Work) -> int:

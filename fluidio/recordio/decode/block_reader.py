@@ -224,7 +224,8 @@ class BlockReader:
         """Read the chunk at `offset` for `offer`, in any thread; None if something is wrong with it.
 
         Args:
-            batch: how many records will be wanted together: those of a chunk with several batches are copied here.
+            batch: how many records will be wanted together: those of a chunk with several batches are copied here, if
+                that can be done while they are read.
         """
         try:
             header = self._chunks.announced(offset)
@@ -234,13 +235,7 @@ class BlockReader:
         if found:
             return Loaded(*found)
         chunk = self._chunks.load(offset, header)
-        if chunk is None:
-            return None
-        span = self._decoder.whole(chunk.payload, chunk.table)
-        if span is None or not 0 < 4 * batch <= span.count:
-            return Loaded(chunk, span)
-        block = gather([Part(span, 0, span.count)], self._buffers)
-        return Loaded(chunk._replace(payload=COPIED), Span(len(block), block.columns))
+        return None if chunk is None else Loaded(chunk, self._decoder.whole(chunk.payload, chunk.table))
 
     def offer(self, loaded: Loaded) -> bool:
         """Accept a loaded chunk as the next one; return False if it is not the next."""

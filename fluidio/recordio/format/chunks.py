@@ -38,6 +38,7 @@ class Hop(NamedTuple):
     end: int
     records: int
     worth_a_thread: bool
+    compressed: bool = False
 
     @property
     def is_end(self) -> bool:
@@ -231,8 +232,9 @@ class ChunkReader:
             return None
         self._seen[offset] = header
         uniform = header.num_records * (4 + int.from_bytes(start[HEADER_SIZE:], "little")) == header.size
+        compressed = bool(header.compressor)
         large = header.size >= _LARGE_RECORD * header.num_records
-        return Hop(offset, end, header.num_records, bool(header.compressor) or uniform or large)
+        return Hop(offset, end, header.num_records, compressed or uniform or large, compressed)
 
     def announced(self, offset: int) -> Header:
         """Return the header at `offset`, which `hop` has read before."""

@@ -17,14 +17,15 @@ from fluidio.recordio.format.dialects import Dialect
 __all__ = ["LocalSink", "Sink", "StreamSink", "open_sink"]
 
 
-_STEP = 1 << 20
+_STEP = 1 << 17
 
 
 def _room(end: int) -> int:
-    """Return how much to write at once at this offset: up to the next multiple of a megabyte.
+    """Return how much to write at once at this offset: up to the next multiple of 128 KiB.
 
-    Linux allocates page cache in units of the write size, and 2 MiB at a time is expensive: huge pages are scarce, or a
-    virtual machine has returned them to its host. Writing the first 200 MB in larger steps took three times as long.
+    Linux allocates page cache in units of the write size. A virtual machine gives free blocks of 2 MiB back to its
+    host, and getting one again takes milliseconds. Units of a megabyte are soon cut from those, and the first 200 MB
+    then take three times as long. Smaller units are found elsewhere, but much smaller ones are slower to read.
     """
     return _STEP - end % _STEP
 
