@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.field.targets import MORE_MEMORY, TARGETS, TITLES, UNITS, Target
 
-__all__ = ["render"]
+__all__ = ["put", "render"]
+
+_MARKS = ("promises", "workloads")
 
 Key = tuple[str, str, str]  # workload, peer, variant
 Rows = dict[Key, list[dict[str, Any]]]
@@ -24,13 +27,26 @@ def render(results: Iterable[dict[str, Any]], machine: str) -> str:
             failed[key] = result["error"]
         else:
             rows.setdefault(key, []).append(result)
-    parts = [machine, "", _promises(rows)]
+    rounds = sorted({len(found) for found in rows.values()})
+    times = " - ".join(map(str, dict.fromkeys((rounds[0], rounds[-1])))) if rounds else "0"
+    parts = [f"{machine}; {times} rounds.", "", _promises(rows)]
     for workload, title in TITLES.items():
         if any(key[0] == workload for key in rows):
             parts += ["", f"### {title}", "", _workload(rows, workload)]
     if failed:
         parts += ["", "Not measured:", *(f"- {' '.join(key)}: {why}" for key, why in sorted(failed.items()))]
     return "\n".join(parts)
+
+
+def put(path: Path, report: str) -> None:
+    """Put a report between the markers of a document: the promises between the first pair, then the workloads."""
+    promises, _, workloads = report.partition("\n\n###")
+    text = path.read_text()
+    for name, part in zip(_MARKS, (promises, "###" + workloads)):
+        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+        before, rest = text.split(begin)
+        text = before + begin + part.strip() + "\n" + end + rest.split(end)[1]
+    path.write_text(text)
 
 
 def _per_record(rows: list[dict[str, Any]]) -> float:
