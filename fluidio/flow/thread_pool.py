@@ -191,5 +191,20 @@ def usable_cores() -> int:
 def usual_threads() -> int:
     """Return the default number of helper threads of a reader: one per other core, at most 4; 0 on a busy machine."""
     cores = usable_cores()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return min(cores - 1, 4) if load <= 2 * cores else 0
+    return min(cores - 1, 4) if _load(2 * cores) <= 2 * cores else 0
+
+
+def _load(much: float) -> float:
+    """Return how many threads want a core: the average of a minute, or those of this moment if the average is `much`.
+
+    The average is high long after work has ended, and where threads wait for a disk.
+    """
+    average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if average <= much:
+        return average
+    try:
+        with open("/proc/loadavg") as file:
+            running, _ = file.read().split()[3].split("/")
+            return min(average, float(running))
+    except (OSError, ValueError, IndexError):  # not on Linux
+        return average

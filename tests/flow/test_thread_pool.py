@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Callable, Iterator
 
@@ -132,3 +133,22 @@ def test_jobs_are_done_where_the_system_gives_no_thread(monkeypatch: pytest.Monk
     jobs = [pool.submit(name_of_thread) for _ in range(3)]
     assert [pool.result(job) for job in jobs] == [threading.current_thread().name] * 3
     pool.stop()
+
+
+@pytest.mark.parametrize(
+    ("average", "now", "threads"),
+    [
+        (0.5, "9/300", 3),  # work begins
+        (20.0, "9/300", 0),
+        (20.0, "2/300", 3),  # it has just ended, or waits for a disk
+        (20.0, "nothing", 0),
+    ],
+)
+def test_a_busy_machine_gets_no_helpers(
+    monkeypatch: pytest.MonkeyPatch, average: float, now: str, threads: int
+) -> None:
+    monkeypatch.setattr(thread_pool, "usable_cores", lambda: 4)
+    monkeypatch.setattr("os.getloadavg", lambda: (average, 0.0, 0.0), raising=False)
+    text = f"{average} 0.00 0.00 {now} 1234"
+    monkeypatch.setattr(thread_pool, "open", lambda path: io.StringIO(text), raising=False)
+    assert thread_pool.usual_threads() == threads
