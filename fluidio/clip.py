@@ -83,9 +83,10 @@ class GradientClipBase:
 
     def __call__(self, params_grads: Pairs) -> ParamsGrads:
         """Clip for an optimizer that has `grad_clip`: the ops belong to the clipped gradients, as in Fluid 1.8."""
+        given = [(param, grad) for param, grad in params_grads if grad is not None]
         with name_scope("gradient_clip"):
-            clipped = self._clip(params_grads)
-        for (param, before), (_, grad) in zip(params_grads, clipped):
+            clipped = self._clip(given)
+        for (param, before), (_, grad) in zip(given, clipped):
             if grad is not None and grad is not before and grad.op is not None:
                 grad.op.attrs["op_role_var"] = [param.name, grad.name]
         return clipped
@@ -255,6 +256,9 @@ def _leaves_all_alone(param_grads: Pairs) -> bool:
 
 def append_gradient_clip_ops(param_grads: Pairs) -> ParamsGrads:
     """Append the clipping that the parameters' attributes request; parameters of one group are clipped together."""
+    given = [(param, grad) for param, grad in param_grads if grad is not None]
+    if not given:
+        return []
     if era().clips_all_or_none and _leaves_all_alone(param_grads):
         return list(param_grads)
     groups: dict[Any, tuple[Any, list[int]]] = {}

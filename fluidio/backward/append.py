@@ -205,7 +205,7 @@ def append_grad_ops(
             done[name] = grad_name(name)
         return name in done
 
-    versions = Versions(block, inside)
+    versions, idle = Versions(block, inside), set[str]()
     for op in reversed(ops):
         maker = grad_maker(op)
         if maker is None:
@@ -220,7 +220,7 @@ def append_grad_ops(
         replaced = versions.replaced(op)
         if _has_block(op):
             inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
-            grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner, inside)
+            grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner, inside, idle)
         else:
             made = maker(op, no_grad)
             grad_ops = [grad_op for grad_op in made if has_gradient(grad_op, done)]
@@ -245,7 +245,7 @@ def append_grad_ops(
                     tell_of_shared(name, op, ops)
     for name in list(pending):
         add_up(name)
-    return done
+    return {**dict.fromkeys(idle, ""), **done}
 
 
 def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[str]:
@@ -294,7 +294,7 @@ def _append(
 def _params_and_grads(
     target: Block, parameter_list: Sequence[object] | None, gradients: dict[str, str]
 ) -> list[tuple[Parameter, Variable]]:
-    """Return the parameters this pass has reached, with their gradients."""
+    """Return the parameters this pass has reached, with their gradients; None if Fluid drops the loop they are in."""
     block = target.program.global_block()
     if parameter_list is None:
         names = [p.name for p in target.program.all_parameters() if p.trainable]
@@ -304,8 +304,8 @@ def _params_and_grads(
     for name in names:
         if name in gradients:
             parameter = block.var(name)
-            gradient = target.var(gradients[name])
+            gradient = target.var(gradients[name]) if gradients[name] else None
             found.append((parameter, gradient))
-            if gradient.op is not None:
+            if gradient is not None and gradient.op is not None:
                 gradient.op.attrs["op_role_var"] = [*gradient.op.attrs.get("op_role_var", ()), name, gradient.name]
     return found  # type: ignore[return-value]

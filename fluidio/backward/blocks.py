@@ -79,6 +79,7 @@ def block_gradients(
     target: Block,
     append: AppendGradOps,
     around: Inside | None = None,
+    idle: set[str] | None = None,
 ) -> list[GradOp]:
     """Return the gradient op of an op with a block, building its block.
 
@@ -86,10 +87,14 @@ def block_gradients(
         alive: outputs of the op that have a gradient.
         replaced: outputs that had another value before the op.
         around: where the op's own block stands, if it is a body.
+        idle: takes the variables that have None for a gradient.
     """
     body = _Body(op, no_grad, target, append, around or Inside())
     if op.type == "while":
-        return _while(body, alive, replaced)
+        found = _while(body, alive, replaced)
+        if idle is not None and body.path is not None:
+            idle.update(body.path.idle)
+        return found
     if op.type in ("conditional_block", "conditional_block_infer"):
         return _conditional(body, alive, replaced)
     if op.type == "recurrent":

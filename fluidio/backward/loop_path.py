@@ -58,12 +58,15 @@ class LoopPath:
         ops: the forward ops of the body that have gradient ops.
         taken: variables whose gradients the body takes from outside.
         given: inputs of the loop whose gradients it computes, or would compute if anything asked for them.
+        idle: inputs of the loop that have None for a gradient, as 1.8.5 drops the loop's gradient op after it has built
+            the body's.
         fails: whether 1.8.5 builds a program that fails when it runs: a gradient that comes from outside has no value.
     """
 
     ops: frozenset[int]
     taken: frozenset[str]
     given: frozenset[str]
+    idle: frozenset[str] = frozenset()
     fails: bool = False
 
     def has(self, op: Operator) -> bool:
@@ -81,8 +84,13 @@ def loop_path(loop: Operator, alive: Collection[str], no_grad: Collection[str]) 
     kept, taken, given = _body(loop, body)
     outside = {name for name in taken if name in alive or name in no_grad}
     around = {name for name in taken & given if name not in no_grad}
-    if taken.issubset(no_grad) or not outside:  # nothing asks for the loop's gradient
-        return LoopPath(frozenset(), frozenset(), frozenset())
+    nothing: frozenset[str] = frozenset()
+    if taken and taken.issubset(no_grad):
+        return LoopPath(frozenset(), nothing, nothing)
+    if not outside:
+        kept = _fed(kept, {grad_name(name) for name in (*alive, *around)})
+        written = {name for sketch in kept for name in sketch.outputs}
+        return LoopPath(frozenset(), nothing, nothing, frozenset(x for x in given if grad_name(x) in written))
     kept = _fed(kept, {grad_name(name) for name in outside | around})
     return LoopPath(
         frozenset(id(sketch.forward) for sketch in kept if sketch.forward is not None),
