@@ -6,7 +6,7 @@ import functools
 import re
 from pathlib import Path
 
-__all__ = ["builds_on_paddle"]
+__all__ = ["builds_on_paddle", "is_installed"]
 
 _FOLDERS = ("site-packages", "dist-packages")
 _IMPORT = re.compile(r"^\s*(?:import|from)\s+paddle\b", re.MULTILINE)
@@ -15,11 +15,30 @@ _HEADER = re.compile(r"^(?:Name|Summary|Requires-Dist):.*paddle", re.MULTILINE |
 
 def builds_on_paddle(path: str) -> bool:
     """Return whether a source file belongs to an installed package that imports paddle, requires it or has its name."""
+    place = _place(path)
+    return place is not None and _package_does(*place)
+
+
+def is_installed(path: str) -> bool:
+    """Return whether a source file lies where packages are installed, be it by `pip install --target FOLDER`."""
+    return _place(path) is not None
+
+
+def _place(path: str) -> tuple[Path, str] | None:
+    """Return the folder in which a file's package is installed, and the name that the package has there."""
     parts = Path(path).parts
-    place = max((n for n, part in enumerate(parts) if part in _FOLDERS), default=-1)
-    if place < 0 or place + 1 >= len(parts):
-        return False
-    return _package_does(Path(*parts[: place + 1]), parts[place + 1])
+    for place in range(len(parts) - 1, 0, -1):
+        folder, name = Path(*parts[:place]), parts[place]
+        if parts[place - 1] in _FOLDERS or name in _recorded(folder):
+            return folder, name
+    return None
+
+
+@functools.cache
+def _recorded(folder: Path) -> frozenset[str]:
+    """Return the files and folders that pip has recorded in a folder."""
+    records = [_text(file) for file in folder.glob("*.dist-info/RECORD")]
+    return frozenset(line.partition(",")[0].partition("/")[0] for text in records for line in text.splitlines())
 
 
 @functools.cache

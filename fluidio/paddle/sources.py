@@ -15,7 +15,6 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -24,7 +23,7 @@ from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.lifetimes import keep_lifetimes
 from fluidio.paddle.capsule.logs import show_old_messages
 from fluidio.paddle.capsule.modules import Renewed, renew
-from fluidio.paddle.libraries import builds_on_paddle
+from fluidio.paddle.libraries import builds_on_paddle, is_installed
 from fluidio.program.call_site import is_ours
 
 __all__ = ["CapsuleFinder", "CapsuleLoader", "Loaded", "compile_source", "install_capsule", "is_users"]
@@ -122,7 +121,7 @@ class CapsuleFinder(importlib.abc.MetaPathFinder):
 def is_users(path: str) -> bool:
     """Return whether a source file is the user's own: not installed, not Python's, not fluidio's."""
     real = os.path.realpath(path)
-    if {"site-packages", "dist-packages"} & set(Path(real).parts) or is_ours(path) or is_ours(real):
+    if is_installed(real) or is_ours(path) or is_ours(real):
         return False
     return not real.startswith(_STANDARD)
 

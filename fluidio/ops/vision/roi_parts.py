@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,7 +69,9 @@ def _in_c(planes: Array, images: Array, down: Array, across: Array, out: Array, 
     if compiled is None or planes.dtype != np.float32:
         return False
     some = slice(len(images))
-    edges = np.concatenate([part.reshape(len(part), -1)[some] for part in (down, across)], axis=1)
+    edges = np.concatenate(
+        [part.reshape(len(part), math.prod(part.shape[1:]))[some] for part in (down, across)], axis=1
+    )
     sizes = (*planes.shape[:2], *planes.shape[4:], *planes.shape[2:4])
     compiled.means(planes, np.ascontiguousarray(images, np.int64), edges, out[some], sizes, spreads)
     return True
