@@ -34,10 +34,11 @@ def teacher_student_sigmoid_loss(k: Call, x: Array, label: Array) -> Array:
     A label encodes both: -2 no click, -1 click; with a teacher's score z, it is z without and 1 + z with a click.
     """
     xp = k.xp
-    plain = softplus(xp, x)
+    positive, rest = xp.maximum(x, 0), xp.log1p(xp.exp(-xp.abs(x)))  # together log(1 + exp(x))
     click = (label >= 1) | ((label >= -1) & (label < 0))
     score = xp.where(label >= 1, label - 1, label)
-    return plain - x * click + xp.where(label >= 0, plain - x * score, 0)
+    first = positive - x * click + rest
+    return xp.where(label >= 0, first + positive - x * score + rest, first)
 
 
 @gradient("teacher_student_sigmoid_loss", "X Label Y@GRAD", "X@GRAD")

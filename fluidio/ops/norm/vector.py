@@ -189,7 +189,7 @@ def data_norm_grad(k: Call, x: Array, scale_w: Array | None, means: Array, scale
 
     With slots, it is the mean over the rows that have the slot.
     """
-    rows = x.shape[0]
+    rows, whole = x.shape[0], dy
     centred = x - means
     epsilon = x.dtype.type(k.attrs["epsilon"])
     if k.attrs["slot_dim"] > 0:
@@ -203,8 +203,10 @@ def data_norm_grad(k: Call, x: Array, scale_w: Array | None, means: Array, scale
         )
     else:
         sums = (k.xp.full_like(means, rows), x.sum(axis=0), (centred * centred).sum(axis=0) + rows * epsilon)
+    # Fluid: without scale_w, hidden slots have a gradient as well.
+    dx = whole * scales if scale_w is None else dy * (scales * scale_w)
     return (
-        dy * (scales if scale_w is None else scales * scale_w) if k.wants("X@GRAD") else None,
+        dx if k.wants("X@GRAD") else None,
         (dy * centred * scales).sum(axis=0) if k.wants("scale_w@GRAD") else None,
         dy.sum(axis=0) if k.wants("bias@GRAD") else None,
         *sums,

@@ -138,6 +138,7 @@ def mine_hard_examples(
     hard = a["mining_type"] == "hard_example"
     if hard and place_loss is not None:
         loss = loss + k.dev.download(place_loss)
+    loss = loss.astype(np.float32)  # Fluid: losses are compared as float32, whatever they are
     updated = match.copy()
     chosen: list[Any] = []
     for i in range(match.shape[0]):

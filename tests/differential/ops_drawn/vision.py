@@ -198,14 +198,15 @@ def instance_norm(d: OpDraw) -> None:
 @draws("data_norm")
 def data_norm(d: OpDraw) -> None:
     n, width = d.size(1, 4), d.size(1, 4)
-    d.put("X", d.floats([n, width]))
+    x = d.floats([n, width])
+    d.put("X", x * (d.floats(x.shape) > -0.5) if d.chance() else x)  # zeros hide the slots that begin with them
     d.put("BatchSize", d.floats([width], 5, 20), fixed=True)
     d.put("BatchSum", d.floats([width]), fixed=True)
     d.put("BatchSquareSum", d.floats([width], 5, 20), fixed=True)
     d.real("epsilon", 1e-05, 1e-5, 1e-3)
     d.no_grad("BatchSize", "BatchSum", "BatchSquareSum")
     d.attr("summary_decay_rate", 0.9999999, 0.5)
-    d.attr("slot_dim", -1, width)
+    d.attr("slot_dim", -1, *(size for size in range(1, width + 1) if width % size == 0))
     if d.chance(0.3):
         d.attrs["enable_scale_and_shift"] = True
         d.put("scale_w", d.floats([width], 0.5, 1.5), fixed=True)
