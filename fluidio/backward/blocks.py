@@ -116,6 +116,7 @@ def _while(body: _Body, alive: Sequence[str], replaced: set[str]) -> list[GradOp
     wanted = {x for x in op.input("X") if x not in no_grad and body.wanted(x)}
     grads = [grad_name(x) if x in wanted and (x in done or x in ended) else EMPTY for x in op.input("X")]
     if body.path is not None:
+        _tell_of_dropped(op, _dropped(body, alive, body.path))
         replaced.intersection_update(x for x, grad in zip(op.input("X"), grads) if grad != EMPTY)
     if all(g == EMPTY for g in grads):
         return []
@@ -169,6 +170,23 @@ def _lost_arrays(body: _Body, alive: Sequence[str], path: LoopPath) -> list[str]
 def _is_float(block: Block, name: str) -> bool:
     variable = block._find_var_recursive(name)
     return variable is not None and variable.dtype in (VarType.FP16, VarType.FP32, VarType.FP64)
+
+
+def _dropped(body: _Body, alive: Sequence[str], path: LoopPath) -> list[str]:
+    """Return the variables whose gradients do not go through the op of the body that writes them."""
+    writers = {name: inner for inner in body.forward.ops for name in inner.output_arg_names}
+    found = [name for name in alive if name in writers and not path.has(writers[name])]
+    return [name for name in found if writers[name].definition.grad is not None and _is_float(body.forward, name)]
+
+
+def _tell_of_dropped(op: Operator, names: list[str]) -> None:
+    if names:
+        warnings.warn(
+            f"the gradient of {', '.join(names)} does not go through the loop at {describe(op.site)}, as in Fluid "
+            "1.8.5: what had this name before the loop gets it; While(..., right_gradient=True) or "
+            "while_loop(..., right_gradient=True) computes the right one",
+            stacklevel=2,
+        )
 
 
 def _tell_of_lost(op: Operator, names: list[str]) -> None:

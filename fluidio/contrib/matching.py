@@ -13,6 +13,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 from fluidio.program.arguments import Sizes
+from fluidio.program.op_def import RIGHT_GRADIENT_ATTR
 
 __all__ = [
     "match_matrix_tensor",
@@ -138,7 +139,7 @@ def tree_conv(
         type="tree_conv",
         inputs={"NodesVector": [nodes_vector], "EdgeSet": [edge_set], "Filter": [weight]},
         outputs={"Out": [out]},
-        attrs={"max_depth": max_depth, **({"fluidio_right_gradient": True} if right_gradient else {})},
+        attrs={"max_depth": max_depth, **({RIGHT_GRADIENT_ATTR: True} if right_gradient else {})},
     )
     before = helper.append_bias_op(out) if helper.bias_attr is not False else out
     return helper.append_activation(before)

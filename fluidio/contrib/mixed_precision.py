@@ -88,7 +88,8 @@ class OptimizerWithMixedPrecision:
         program = self._train_program
         rewrite_program(program, self._amp_lists)
         self._scaled_loss = scaled = loss * self._loss_scaling
-        pairs = self._optimizer.backward(scaled, startup_program, parameter_list, no_grad_set, callbacks)
+        found = self._optimizer.backward(scaled, startup_program, parameter_list, no_grad_set, callbacks)
+        pairs = [pair for pair in found if pair[1] is not None]  # Fluid: fails where a loop gives no gradient
         update_role_var_grad(program, pairs)
         return [[parameter, self._unscaled(parameter, grad)] for parameter, grad in pairs]
 

@@ -9,6 +9,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
+from fluidio.program.op_def import RIGHT_GRADIENT_ATTR
 
 __all__ = [
     "bpr_loss",
@@ -90,7 +91,7 @@ def softmax_with_cross_entropy(
             "ignore_index": ignore_index,
             "numeric_stable_mode": numeric_stable_mode,
             "axis": axis,
-            **({"fluidio_right_gradient": True} if right_gradient else {}),
+            **({RIGHT_GRADIENT_ATTR: True} if right_gradient else {}),
         },
     )
     return (loss, softmax) if return_softmax else loss

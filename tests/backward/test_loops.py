@@ -42,7 +42,7 @@ def _is_right(found: dict[str, list[float]], name: str) -> None:
         np.testing.assert_allclose(sum(found["w@GRAD"]), slope["w"][0], rtol=5e-3, atol=5e-3)
 
 
-@pytest.mark.filterwarnings("ignore:the loop at")
+@pytest.mark.filterwarnings("ignore:.*right_gradient")
 @pytest.mark.parametrize("name", [name for name in names() if REAL[name] is not None])
 def test_a_loop_has_the_gradients_of_1_8(name: str) -> None:
     with fluid.use_era("1.8"):
@@ -55,7 +55,7 @@ def test_a_loop_has_the_gradients_of_1_8(name: str) -> None:
 @pytest.mark.parametrize("name", names())
 def test_a_loop_has_the_right_gradients_on_request(name: str) -> None:
     with fluid.use_era("1.8"), warnings.catch_warnings():
-        warnings.filterwarnings("error", message="the loop at")
+        warnings.filterwarnings("error", message=".*right_gradient")
         found = run(fluid, name, right_gradient=True)
     _is_right(found, name)
 
@@ -75,6 +75,47 @@ def test_a_loop_of_new_code_has_the_right_gradients(name: str) -> None:
 def test_a_loop_tells_which_gradient_is_lost_and_how_to_have_it(name: str, which: str) -> None:
     with fluid.use_era("1.8"), pytest.warns(UserWarning, match=f"{which}.*right_gradient=True"):
         run(fluid, name)
+
+
+@pytest.mark.parametrize("name", ["scaled While 2", "scaled while_loop 3"])
+def test_a_gradient_that_is_lost_is_never_lost_silently(name: str) -> None:
+    with fluid.use_era("1.8"), pytest.warns(UserWarning, match="right_gradient=True"):
+        run(fluid, name)
+
+
+def _with_idle_parameters() -> Variable:
+    """Build a loss that 1.8.5 drops the loop's gradient for: it pairs the loop's parameters with None."""
+    layers = fluid.layers
+    x = layers.data("x", [3])
+    h, g = layers.fc(x, 3), layers.assign(x)
+    i, n = (layers.fill_constant([1], "int64", value) for value in (0, 2))
+    goes_on = layers.less_than(i, n)
+    with layers.While(goes_on).block():
+        inner = layers.fc(g, 3, act="tanh", param_attr="inner_w")
+        layers.assign(inner * 0.3, h)
+        layers.assign(layers.elementwise_sub(g, h * 0.4), g)
+        layers.increment(i, in_place=True)
+        layers.less_than(i, n, cond=goes_on)
+    return layers.mean(layers.square(layers.fc(h, 2)))
+
+
+def test_parameters_of_a_dropped_loop_have_no_gradient_but_accumulators_and_a_warning() -> None:
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.use_era("1.8"), fluid.program_guard(main, startup), fluid.unique_name.guard():
+        loss = _with_idle_parameters()
+        with pytest.warns(UserWarning, match=r"fc_0\.tmp_1 does not go through the loop at .*right_gradient=True"):
+            _, pairs = fluid.optimizer.Momentum(0.1, 0.9).minimize(loss)
+    assert {p.name: g for p, g in pairs}["inner_w"] is None
+    assert "inner_w_velocity_0" in main.global_block().vars
+
+
+@pytest.mark.filterwarnings("ignore:.*right_gradient")
+def test_mixed_precision_trains_what_has_a_gradient() -> None:
+    with fluid.use_era("1.8"), fluid.program_guard(fluid.Program(), fluid.Program()), fluid.unique_name.guard():
+        optimizer = fluid.contrib.mixed_precision.decorate(fluid.optimizer.SGD(0.1))
+        _, pairs = optimizer.minimize(_with_idle_parameters())
+    assert "inner_w" not in {p.name for p, _ in pairs}
+    assert pairs
 
 
 def test_a_loop_that_writes_a_variable_first_does_not_read_it_from_outside() -> None:

@@ -15,7 +15,7 @@ from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.row_blocks import are_rows, row_blocks
 from fluidio.program.infer import InferContext
-from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.op_def import RIGHT_GRADIENT_ATTR, GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor.array import Array, ArrayLibrary
 
@@ -266,14 +266,14 @@ def softmax_with_cross_entropy_grad(k: Call, label: Array, prob: Array, dloss: A
         dx.reshape(-1)[starts + ids * inner] -= d
         return dx
     ignored = ids == k.attrs["ignore_index"]
-    if k.attrs.get("fluidio_right_gradient"):
+    if k.attrs.get(RIGHT_GRADIENT_ATTR):
         dx *= ~ignored.reshape(label.shape)
         d = d * ~ignored
     else:
         _tell_of_ignored_rows(k, ignored, d)
     inside = (ids >= 0) & (ids < classes)
     dx.reshape(-1)[starts + xp.where(inside, ids, 0) * inner] -= d * inside
-    if not k.dev.is_gpu and not k.attrs.get("fluidio_right_gradient"):
+    if not k.dev.is_gpu and not k.attrs.get(RIGHT_GRADIENT_ATTR):
         # Fluid: the CPU kernel uses a label as an offset from the start of its row, even if that leads to another row.
         places = (starts + ids * inner)[~inside]
         met = (places >= 0) & (places < dx.size)

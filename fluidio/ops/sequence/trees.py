@@ -14,6 +14,7 @@ from fluidio.ops.random.engine import os_seed
 from fluidio.ops.random.samplers import UniformSampler
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import RIGHT_GRADIENT_ATTR
 from fluidio.tensor.array import Array
 
 __all__: list[str] = []
@@ -80,7 +81,7 @@ def _read_by_gradient(k: Call, weight: Array) -> Array:
     NodesVector is wrong with more than one output; `right_gradient` transposes them.
     """
     features, kinds, outputs, filters = weight.shape
-    if k.attrs.get("fluidio_right_gradient"):
+    if k.attrs.get(RIGHT_GRADIENT_ATTR):
         return weight.transpose(0, 2, 3, 1)
     return weight.reshape(features, outputs, filters, kinds)
 
