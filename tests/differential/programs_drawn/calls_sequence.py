@@ -257,12 +257,13 @@ def _collect(c: CallDraw) -> None:
 
 def _ssd_loss(c: CallDraw) -> None:
     c.differentiated = c.open = True  # 1.8.5 compares sizes that are not open
+    c.values_only = True  # its shapes at build time then change from build to build
     prior = c.put(_boxes(c, 4), fixed=True)
     variances = c.put(np.full((4, 4), 0.2, "float32"), fixed=True)
     gt = c.put(_boxes(c, 2), [[2]])
     for one in (prior, variances, gt):
         c.inputs[one["var"]]["stop_gradient"] = True
-    label = c.i(3, 2, 1, low=1, lod=[[2]])
+    label = c.i(3, 2, 1, low=1, lod=[[2]], dtype="int32")
     more = c.some(neg_pos_ratio=[1.0], overlap_threshold=[0.3], normalize=[False], conf_loss_weight=[0.5])
     c.out(c.f(1, 4, 4), c.f(1, 4, 3), gt, label, prior, variances, **more)
 
