@@ -163,8 +163,11 @@ static PyObject *rows(PyObject *module, PyObject *args) {
     return PyLong_FromUnsignedLong(~value & 0xFFFFFFFFu);
 }
 
+#include "_fetch_ragged.h"
+
 static PyMethodDef functions[] = {{"crc32", checksum, METH_VARARGS, NULL},
                                   {"rows", rows, METH_VARARGS, NULL},
+                                  {"ragged", ragged, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static int prepare(PyObject *module) {

@@ -15,3 +15,13 @@ def rows(
     scratch: Buffer,
     /,
 ) -> int | None: ...
+def ragged(
+    fd: int,
+    offset: int,
+    size: int,
+    records: int,
+    tensors: tuple[tuple[object, ...], ...],
+    scratch: Buffer,
+    room: int,
+    /,
+) -> tuple[int, list[tuple[int, bool]]] | None: ...

@@ -19,6 +19,7 @@ from fluidio.recordio import BlockReader, Column, Writer
 from fluidio.recordio.blocks.engine import Engine
 from fluidio.recordio.blocks.lane import Lane
 from fluidio.recordio.blocks.rotation import Rotation
+from fluidio.recordio.decode import direct
 from fluidio.recordio.decode.block_reader import Loaded
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import gather
@@ -101,9 +102,10 @@ def test_damage_is_found_in_the_same_place_with_threads(tmp_path: Path, place: i
 
 
 @pytest.mark.parametrize(("size", "helped"), [(100, False), (8000, True)])
-def test_threads_read_records_of_different_lengths_only_if_they_are_large(
-    tmp_path: Path, size: int, helped: bool
+def test_without_the_c_threads_read_records_of_different_lengths_only_if_they_are_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, helped: bool
 ) -> None:
+    monkeypatch.setattr(direct, "serves", lambda source: False)
     path = tmp_path / "a"
     offsets = np.arange(31) * size + np.arange(31) % 2  # lengths go up and down
     with Writer(path, "none", 10) as writer:

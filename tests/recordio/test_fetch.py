@@ -6,6 +6,7 @@ import os
 import random
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +42,20 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         monkeypatch.setattr(fetch, "serves", lambda source: True)
         monkeypatch.setattr(direct, "serves", lambda source: True)
     found: list[bool] = []
-    rows: Callable[..., int | None] = fetch.rows
-
-    def watched(*args: Any) -> int | None:
-        value = rows(*args)
-        found.append(value is not None)
-        return value
-
-    monkeypatch.setattr(direct, "rows", watched)
+    monkeypatch.setattr(direct, "rows", partial(_watched, fetch.rows, found))
+    monkeypatch.setattr(direct, "ragged", partial(_watched, fetch.ragged, found))
     return found
 
 
-def both_ways(path: Path, batch: int, **options: Any) -> tuple[Read, Read]:
+def _watched(read: Callable[..., Any], found: list[bool], *args: Any) -> Any:
+    value = read(*args)
+    found.append(value is not None)
+    return value
+
+
+def both_ways(path: Path, batch: int, threads: int = 1, **options: Any) -> tuple[Read, Read]:
     """Return what is read, and what is read without the C."""
-    found = read(path, batch, **options)
+    found = read(path, batch, threads, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(direct, "serves", lambda source: False)
         return found, read(path, batch, threads=0, **options)

@@ -225,7 +225,7 @@ class Engine:
             self._busy.add(lane)
             planned.advance(False)
             return _Step(lane, None)
-        hop = lane.plan()
+        hop = lane.plan(self.batch)
         if hop is None:
             return None
         planned.advance(hop.is_end)
@@ -240,7 +240,7 @@ class Engine:
             lane = self._done.head
             if lane is None:
                 return False
-            found = lane.read_chunk()
+            found = lane.read_chunk(self.batch)
             lane.forget_plan()
             for rotation in (self._done, self._planned):
                 rotation.advance(not found)

@@ -82,10 +82,16 @@ class Lane:
         """Return the next part, of at most `limit` records; None at the end."""
         return self.open().locate(limit) if self._placed else self._first_read(limit)
 
-    def read_chunk(self) -> Found:
-        """Return the parts of the next chunk, nothing at the end; an error follows the records before it."""
+    def read_chunk(self, batch: int = 0) -> Found:
+        """Return the parts of the next chunk, nothing at the end; an error follows the records before it.
+
+        Args:
+            batch: how many records will be wanted together; 0: unknown.
+        """
         found: Found = []
         try:
+            if batch and self._placed:
+                self.open().prepare(batch)
             while (part := self.read()) is not None:
                 found.append(part)
                 if self.open().tell()[1] == 0:  # at the start of the next one
@@ -117,15 +123,15 @@ class Lane:
 
     # -- reading ahead ------------------------------------------------------------------------------------------
 
-    def plan(self) -> Hop | None:
-        """Return the next unplanned chunk by its header; None if only reading it can tell."""
+    def plan(self, batch: int = 0) -> Hop | None:
+        """Return the next unplanned chunk by its header; None if only reading it can tell. See `BlockReader.load`."""
         if not self._hops or not self._placed:
             return None
         try:
             blocks = self.open()
             if self._planned is None and blocks.inside_chunk:
                 return None
-            hop = blocks.hop(blocks.tell()[0] if self._planned is None else self._planned)
+            hop = blocks.hop(blocks.tell()[0] if self._planned is None else self._planned, batch)
         except (OSError, ValueError):  # reading the chunk raises it again
             return None
         if hop is None or (self._choosy and not hop.worth_a_thread):

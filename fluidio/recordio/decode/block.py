@@ -118,6 +118,21 @@ class Column:
             levels.append(part - low)
         return Column(data, offsets, tuple(levels), sequence_offsets=sequences, num_records=count)
 
+    def split(self, size: int) -> list[tuple[Array, LoD]]:
+        """Return the rows and the LoD of each run of `size` records; the last run may be shorter (no copy of rows)."""
+        starts, data = range(0, self.num_records, size), self.data
+        if not self.lod and self.record_offsets is None:
+            rows = (self.rows_per_record or 0) * size
+            return [(data[run * rows : (run + 1) * rows], NO_LOD) for run in range(len(starts))]
+        if not self.is_a_sequence_each:
+            return [(run.data, run.lod) for run in (self.slice(at, min(at + size, self.num_records)) for at in starts)]
+        level = self.lod[0]
+        edges = [*level[::size].tolist(), int(level[-1])]
+        return [
+            (data[first:last], (level[at : at + size + 1] - first,))
+            for at, first, last in zip(starts, edges, edges[1:])
+        ]
+
     def take(self, indices: IntArray, take_rows: TakeRows | None = None) -> Column:
         """Return the records with these numbers, in this order; one copy.
 
@@ -255,15 +270,8 @@ class RecordBlock:
 
     def split(self, size: int) -> list[list[tuple[Array, LoD]]]:
         """Return the tensors of each run of `size` records; the last run may be shorter (no copy of rows)."""
-        starts = range(0, self.num_records, size)
-        if any(column.lod or column.record_offsets is not None for column in self.columns):
-            return [self.slice(start, start + size).tensors() for start in starts]
-        found: list[list[tuple[Array, LoD]]] = [[] for _ in starts]
-        for column in self.columns:
-            data, rows = column.data, (column.rows_per_record or 0) * size
-            for index, tensors in enumerate(found):
-                tensors.append((data[index * rows : (index + 1) * rows], NO_LOD))
-        return found
+        runs = [column.split(size) for column in self.columns]
+        return [list(tensors) for tensors in zip(*runs)] if runs else [[] for _ in range(0, self.num_records, size)]
 
     def __repr__(self) -> str:
         return f"RecordBlock({self.num_records} records, {list(self.columns)})"

@@ -9,7 +9,7 @@ from fluidio.errors import RecordIOError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder, RecordError
-from fluidio.recordio.decode.direct import COPIED, load_rows
+from fluidio.recordio.decode.direct import COPIED, load_directly, may_load_ragged
 from fluidio.recordio.decode.spans import Part, Span, gather
 from fluidio.recordio.files.source import LocalSource
 from fluidio.recordio.files.tasks import Task
@@ -214,11 +214,18 @@ class BlockReader:
         """Whether records of the last chunk are left to read."""
         return self._chunk is not None and (self._stop is None or self._position < self._stop)
 
-    def hop(self, offset: int) -> Hop | None:
-        """Return the chunk at `offset` by its header; None if the header is implausible."""
+    def hop(self, offset: int, batch: int = 0) -> Hop | None:
+        """Return the chunk at `offset` by its header; None if the header is implausible.
+
+        Args:
+            batch: as for `load`.
+        """
         if self._stop is not None and self._position >= self._stop:  # maybe inside a chunk
             return Hop(offset, offset, 0, True)
-        return self._chunks.hop(offset)
+        hop = self._chunks.hop(offset)
+        if hop is not None and batch and not hop.worth_a_thread and may_load_ragged(self._chunks, self._decoder):
+            return hop._replace(worth_a_thread=True)
+        return hop
 
     def load(self, offset: int, batch: int = 0) -> Loaded | None:
         """Read the chunk at `offset` for `offer`, in any thread; None if something is wrong with it.
@@ -229,13 +236,33 @@ class BlockReader:
         """
         try:
             header = self._chunks.announced(offset)
-            found = batch and load_rows(self._chunks, self._decoder, offset, header, 4 * batch, self._buffers)
+            found = batch and load_directly(self._chunks, self._decoder, offset, header, batch, self._buffers)
         except Exception:  # whatever it is, reading the chunk in its turn raises it again
             return None
         if found:
             return Loaded(*found)
         chunk = self._chunks.load(offset, header)
         return None if chunk is None else Loaded(chunk, self._decoder.whole(chunk.payload, chunk.table))
+
+    def prepare(self, batch: int) -> None:
+        """Copy the next chunk while it is read, if that can be done.
+
+        Args:
+            batch: how many records will be wanted together.
+        """
+        if self.inside_chunk or self._loaded is not None:
+            return
+        offset = self._position[0]
+        try:
+            hop = self._chunks.hop(offset)
+            if hop is None or hop.is_end:
+                return
+            header = self._chunks.announced(offset)
+            found = load_directly(self._chunks, self._decoder, offset, header, batch, self._buffers)
+        except Exception:  # whatever it is, reading the chunk raises it again
+            return
+        if found:
+            self.offer(Loaded(*found))
 
     def offer(self, loaded: Loaded) -> bool:
         """Accept a loaded chunk as the next one; return False if it is not the next."""

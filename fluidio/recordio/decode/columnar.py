@@ -16,6 +16,7 @@ import numpy as np
 from fluidio.recordio.decode import ragged
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.expected import RaggedPlan, ragged_plan
 from fluidio.recordio.decode.loops import alike
 from fluidio.recordio.decode.spans import Part, Span, Strided, gather
 from fluidio.recordio.format.compressors import CodecError
@@ -26,6 +27,8 @@ from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Decoder", "Plan", "RecordError"]
+
+_MOST_MISSES = 4
 
 
 class RecordError(CodecError):
@@ -57,6 +60,8 @@ class Decoder:
     def __init__(self, name: str = "<recordio>") -> None:
         self.name = name
         self._plan: Plan | None = None
+        self._ragged: RaggedPlan | None = None
+        self._misses = 0  # of the last guesses
         self._innermost_first = False
         self._warned = False
 
@@ -90,12 +95,22 @@ class Decoder:
         span = self._dense(payload, table)
         if span is None and not self._innermost_first:
             span = ragged.locate(payload, table)
+            if span is not None and self._misses < _MOST_MISSES:
+                self._ragged = ragged_plan(payload, table, span)
         return span
 
     def expected(self, count: int, size: int) -> Plan | None:
         """Return the layout that `count` records of `size` bytes in total probably have; None if there is no guess."""
         plan = self._plan
         return None if plan is None or self._innermost_first or plan.stride * count != size else plan
+
+    def expected_ragged(self) -> RaggedPlan | None:
+        """Return what records of different heights probably look like; None if there is no guess."""
+        return None if self._innermost_first or self._misses >= _MOST_MISSES else self._ragged
+
+    def saw_ragged(self, as_expected: bool) -> None:
+        """Note whether records looked like this: guesses that are often wrong are not worth it."""
+        self._misses = 0 if as_expected else self._misses + 1
 
     def still_good(self, span: Span | None) -> Span | None:
         """Return an earlier result of `whole`; None if earlier records have since shown it to be wrong."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,11 +27,13 @@ except ImportError:
 
 __all__ = [
     "Cuts",
+    "Pattern",
     "Places",
     "alike",
     "compiled",
     "copy",
     "join",
+    "pattern",
     "pick",
     "places",
     "prefixes",
@@ -82,21 +84,50 @@ def prefixes(
 
     Also None if the prefix of a record differs in more than its height, or its LoD has more than one sequence.
     """
-    if compiled is None or row_size <= 0 or len(head.lod) > 1:
+    if compiled is None:
+        return None
+    like = pattern(payload, int(at[0]), head, lead, row_size)
+    if like is None:
+        return None
+    rows, starts, stops = np.empty((3, len(at)), np.int64)
+    alike = compiled.prefixes(payload, at, ends, *like, rows, starts, stops)
+    return (rows, starts, stops) if alike else None
+
+
+class Pattern(NamedTuple):
+    """What stands before a tensor's data, the same in all records but for the height and the size of the TensorDesc.
+
+    Attributes:
+        before: up to the height in the LoD if there is one, else up to the TensorDesc's framing.
+        start: of the TensorDesc, up to the height.
+        tail: of the TensorDesc, behind the height.
+    """
+
+    before: bytes
+    has_lod: bool
+    start: bytes
+    tail: bytes
+    row_size: int
+
+
+def pattern(payload: memoryview, first: int, head: TensorHead, lead: int, row_size: int) -> Pattern | None:
+    """Return the pattern of the tensor at first + lead of a record; None if its LoD has more than one sequence.
+
+    Args:
+        lead: number of bytes before the tensor that are part of the pattern.
+    """
+    if row_size <= 0 or len(head.lod) > 1:
         return None
     if head.lod and (len(head.lod[0]) != 2 or head.lod[0][0] != 0):
         return None
-    first = int(at[0])
     lod = first + lead + 12 + 16 * len(head.lod)
     desc = lod + 8 * len(head.lod) + 8
     height = desc + 3
-    tail = height + len(varint(head.dims[0]))
-    rows, starts, stops = np.empty((3, len(at)), np.int64)
-    before, start, after = payload[first:lod], payload[desc:height], payload[tail : head.start]
+    start = bytes(payload[desc:height])
     if start[0] != 8 or start[1] > 0x7F or start[2] != 0x10:
         return None
-    alike = compiled.prefixes(payload, at, ends, before, bool(head.lod), start, after, row_size, rows, starts, stops)
-    return (rows, starts, stops) if alike else None
+    tail = height + len(varint(head.dims[0]))
+    return Pattern(bytes(payload[first:lod]), bool(head.lod), start, bytes(payload[tail : head.start]), row_size)
 
 
 @functools.lru_cache(maxsize=256)

@@ -235,9 +235,10 @@ def _column(found: list[_Cut], pool: Pool, out: _Out) -> Column:
         return column
     if kind is Column and _are_dense([source for source, _, _ in found]):
         return _join_dense(found, pool, out)
-    return Column.concat(
-        [s.slice(a, b) if type(s) is Column else _column([(s, a, b)], pool, None) for s, a, b in found], out
-    )
+    columns = [s.slice(a, b) if type(s) is Column else _column([(s, a, b)], pool, None) for s, a, b in found]
+    like = columns[0].data
+    rows = sum([len(column.data) for column in columns])
+    return Column.concat(columns, pool.array((rows, *like.shape[1:]), like.dtype) if out is None else out)
 
 
 def _alike(heads: list[TensorHead]) -> bool:

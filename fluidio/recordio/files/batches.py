@@ -200,7 +200,7 @@ def iter_blocks(
 ) -> Iterator[RecordBlock]:
     """Yield the blocks of some files in order."""
     buffers = Pool()
-    for part in iter_parts(paths, buffers, on_error=on_error, verify_inner=verify_inner, threads=threads):
+    for part in iter_parts(paths, buffers, on_error=on_error, verify_inner=verify_inner, threads=threads, batch=1):
         yield gather([part], buffers)
 
 

@@ -19,11 +19,12 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["rows", "serves"]
+__all__ = ["ragged", "rows", "serves"]
 
 _PIECE = 1 << 18  # bytes that are read, checked and copied at a time
 _LARGEST = 1 << 20  # bytes of a record
 _MOST = 64  # columns
+_ROOM = 1 << 17  # bytes of a record that a piece cuts in two
 
 
 def serves(source: ByteSource) -> bool:
@@ -55,4 +56,25 @@ def rows(
         return None
     scratch = pool.view(max(_PIECE, stride))
     found: int | None = compiled.rows(source.descriptor(), offset, records, stride, same, columns, scratch)
+    return found
+
+
+def ragged(
+    source: ByteSource, offset: int, size: int, records: int, tensors: tuple[tuple[object, ...], ...], pool: Pool
+) -> tuple[int, list[tuple[int, bool]]] | None:
+    """Copy tensors of `records` records that differ in height; return the CRC-32 of all, and for each tensor that may
+    vary its rows and whether all records have as many.
+
+    Return None as `rows` does.
+
+    Args:
+        size: bytes of all records.
+        tensors: what a record holds behind its length. A tensor of one size: (the bytes before its data, array).
+            Others: (the parts of a `loops.Pattern`, array of enough bytes, array for offsets).
+    """
+    if type(source) is not LocalSource or not serves(source) or len(tensors) > _MOST:
+        return None
+    scratch = pool.view(_ROOM + _PIECE)
+    found: tuple[int, list[tuple[int, bool]]] | None
+    found = compiled.ragged(source.descriptor(), offset, size, records, tensors, scratch, _ROOM)
     return found
