@@ -14,7 +14,7 @@ from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
 from fluidio.executor.fetch import FetchesUpdates, check_fetch_names, check_given, fetch_names, take
 from fluidio.executor.legacy_names import add_feed_fetch_ops
-from fluidio.executor.memory import keep_freed_memory
+from fluidio.executor.memory import keep_freed_memory, return_freed_memory
 from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
 from fluidio.executor.plan_cache import PlanCache, PlanKey
@@ -305,10 +305,11 @@ class Executor:
         return add_feed_fetch_ops(program, feed, fetch_list, feed_var_name, fetch_var_name)
 
     def close(self) -> None:
-        """Refuse further runs and leave the job's group of trainers; calling it again is harmless."""
+        """Refuse further runs, leave the job's group of trainers and free memory; calling it again is harmless."""
         if not self._closed:
             self._closed = f"{self!r} was closed at {describe(user_site()) or 'an unknown line'}"
             distributed.leave()
+            return_freed_memory()
 
     def __repr__(self) -> str:
         return f"Executor({self.place})"

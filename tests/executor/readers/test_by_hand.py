@@ -25,9 +25,11 @@ def test_a_run_waits_for_the_first_push_of_another_thread() -> None:
 
     thread = threading.Thread(target=feed)
     thread.start()
-    threading.Timer(0.05, go.set).start()
+    timer = threading.Timer(0.05, go.set)
+    timer.start()
     assert exe.run(fetch_list=[x])[0].shape == (3, 2)
     thread.join()
+    timer.join()  # any other thread might push
     with pytest.raises(fluid.core.EOFException):
         exe.run(fetch_list=[x])
     reader.reset()
