@@ -48,7 +48,7 @@ def test_large_arrays_of_later_steps_need_no_fresh_pages(numbers: list[int]) -> 
     assert first > 100 and max(later) < 100  # one step has arrays of 16,384 small or 32 huge pages each
 
 
-def test_closing_the_executor_returns_the_memory(numbers: list[Any]) -> None:
+def test_closing_the_executor_returns_the_memory(numbers: list[int]) -> None:
     assert numbers[3] > 16384
 
 
