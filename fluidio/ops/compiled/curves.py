@@ -1,7 +1,7 @@
 """Activations and their gradients in C: float32 only, in one pass over memory that threads share.
 
-`NUMBERS` has the functions by name, those of gradients end in _grad; it is empty if nothing could be compiled. NumPy then
-gives the same to rounding.
+`NUMBERS` has the functions by name, those of gradients end in _grad; it is empty if nothing could be compiled. NumPy
+then gives the same to rounding.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def fits(x: Any, d: Any = None) -> bool:
     return d is None or (type(d) is np.ndarray and d.dtype == _SINGLE and d.shape == x.shape and d.flags.c_contiguous)
 
 
-def curve(
-    number: int, x: Array, d: Array | None = None, attrs: Sequence[float] = (), out: Array | None = None
-) -> Array:
+def curve(number: int, x: Array, d: Array | None, attrs: Sequence[float], out: Array | None = None) -> Array:
     """Return a function of each element of X, or of X and D, with up to three attributes; `out` may be X or D."""
     result = np.empty_like(x) if out is None else out
     a, b, c = (*attrs, 0.0, 0.0, 0.0)[:3]

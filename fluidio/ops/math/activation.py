@@ -51,10 +51,10 @@ def _one_pass(name: str, kernel: Callable[..., Any], attrs: Iterable[str]) -> Ca
         return kernel
     keys = tuple(attrs)
 
-    def work(k: Call, *arrays: Any) -> Any:
-        if not curves.fits(*arrays) or (name == "elu" and k.attrs["alpha"] < 0):
-            return kernel(k, *arrays)
-        return curves.curve(number, *arrays, attrs=[k.attrs[key] for key in keys])
+    def work(k: Call, x: Any, *others: Any) -> Any:
+        if not curves.fits(x, *others) or (name == "elu" and k.attrs["alpha"] < 0):
+            return kernel(k, x, *others)
+        return curves.curve(number, x, others[0] if others else None, [k.attrs[key] for key in keys])
 
     return work
 
