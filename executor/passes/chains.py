@@ -12,7 +12,7 @@ import numpy as np
 from fluidio.executor.bind import Step
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame
-from fluidio.executor.passes.pointwise import BINARY, UNARY
+from fluidio.executor.passes.pointwise import BINARY, SINGLE, UNARY
 from fluidio.executor.passes.uses import Facts, Uses, has
 from fluidio.ops.math.elementwise import fit
 from fluidio.ops.row_blocks import row_blocks
@@ -129,6 +129,8 @@ def _one_by_one(steps: Sequence[Step], f: Frame) -> None:
 def _operands(x: Any, links: Sequence[_Link], values: Sequence[Any]) -> list[Array | None] | None:
     """Return the second operands with the rank of x; None if the links cannot be one pass over x."""
     if type(x) is not np.ndarray or x.dtype.kind != "f" or not x.flags.c_contiguous:
+        return None
+    if x.dtype != np.float32 and any(link.step.op.type in SINGLE for link in links):
         return None
     found: list[Array | None] = []
     for link in links:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from fluidio.ops.compiled import curves
 from fluidio.ops.kernel import Call
 from fluidio.tensor.array import Array
 
-__all__ = ["BINARY", "UNARY", "Binary", "Unary"]
+__all__ = ["BINARY", "SINGLE", "UNARY", "Binary", "Unary"]
 
 Unary = Callable[[Call, Array, Array], object]
 """Compute the second array from the first; both may be the same."""
@@ -37,7 +39,17 @@ def _scale(k: Call, x: Array, out: Array) -> None:
         np.multiply(out, factor, out=out)
 
 
+def _curve(number: int, keys: tuple[str, ...], k: Call, x: Array, out: Array) -> None:
+    curves.curve(number, x, None, [k.attrs[key] for key in keys], out)
+
+
+SINGLE = curves.NUMBERS.keys() & {
+    *("brelu", "gelu", "hard_sigmoid", "hard_swish", "leaky_relu"),
+    *("relu6", "sigmoid", "softplus", "softsign", "swish"),
+}
+"""Those of the unary ops that are in C: for single precision."""
 UNARY: dict[str, Unary] = {
+    **{name: partial(_curve, curves.NUMBERS[name], curves.ATTRS.get(name, ())) for name in SINGLE},
     "abs": lambda k, x, out: np.abs(x, out=out),
     "exp": lambda k, x, out: np.exp(x, out=out),
     "relu": _relu,

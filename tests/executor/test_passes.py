@@ -73,8 +73,15 @@ def constants(x: Any) -> Any:
     return L.elementwise_add(rate, L.elementwise_pow(ratio, two))
 
 
+def activations(x: Any) -> Any:
+    """Chains that end in activations which C computes."""
+    for act in ("gelu", "swish", "hard_swish", "sigmoid", "leaky_relu", "softplus", "relu6", "brelu", "hard_sigmoid"):
+        x = getattr(L, act)(L.elementwise_add(x, L.create_parameter([2], "float32"), axis=1))
+    return L.softsign(L.scale(x, 2.0))
+
+
 NETS: list[Callable[[Any], Any]] = [
-    *(residual_net, broadcasting, shared, twice, by_moving_statistics, dense, chains, constants)
+    *(residual_net, broadcasting, shared, twice, by_moving_statistics, dense, chains, activations, constants)
 ]
 
 

@@ -25,8 +25,20 @@ except ImportError:
     compiled = None
     NUMBERS = {}
 
-__all__ = ["NUMBERS", "curve", "fits"]
+__all__ = ["ATTRS", "NUMBERS", "curve", "fits"]
 
+ATTRS: dict[str, tuple[str, ...]] = {
+    "brelu": ("t_min", "t_max"),
+    "elu": ("alpha",),
+    "gelu": ("approximate",),
+    "hard_sigmoid": ("slope", "offset"),
+    "hard_swish": ("threshold", "scale", "offset"),
+    "leaky_relu": ("alpha",),
+    "relu6": ("threshold",),
+    "selu": ("scale", "alpha"),
+    "swish": ("beta",),
+}
+"""The attributes that functions and their gradients take, in order."""
 _SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 14
 """Elements below which another thread costs more than it saves."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, Literal
 
@@ -39,17 +39,17 @@ def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, o
 
 
 def _by(needed: str, name: str, forward: Forward, backward: Backward, attrs: Mapping[str, object]) -> None:
-    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(_one_pass(name, in_blocks(forward), attrs))
+    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(_one_pass(name, in_blocks(forward)))
     lod: Literal["none"] | None = "none" if name in _PLAIN_GRADIENTS else None
-    gradient(name, f"{needed} Out@GRAD", "X@GRAD", lod=lod)(_one_pass(f"{name}_grad", in_blocks(backward), attrs))
+    gradient(name, f"{needed} Out@GRAD", "X@GRAD", lod=lod)(_one_pass(f"{name}_grad", in_blocks(backward)))
 
 
-def _one_pass(name: str, kernel: Callable[..., Any], attrs: Iterable[str]) -> Callable[..., Any]:
-    """Let C compute a function that it has, with the op's attributes in their order."""
+def _one_pass(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Let C compute a function that it has."""
     number = curves.NUMBERS.get(name)
     if number is None:
         return kernel
-    keys = tuple(attrs)
+    keys = curves.ATTRS.get(name.removesuffix("_grad"), ())
 
     def work(k: Call, x: Any, *others: Any) -> Any:
         if not curves.fits(x, *others) or (name == "elu" and k.attrs["alpha"] < 0):
