@@ -39,6 +39,7 @@
 
 #define LOOPS "_tiles.h"
 #include "_sets.h"
+#include "_widest.h"
 
 typedef void Pack(const Grid *, const Target *, const Filters *, const float *, float *, Py_ssize_t, Py_ssize_t);
 typedef int Correlate(const Grid *, const Target *, const float *, const float *, float *, Py_ssize_t, Py_ssize_t);

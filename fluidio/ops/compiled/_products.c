@@ -68,6 +68,7 @@ static Py_ssize_t up(Py_ssize_t a, Py_ssize_t b) { return (a + b - 1) / b; }
 
 #define LOOPS "_products.h"
 #include "_sets.h"
+#include "_widest.h"
 
 static void (*use)(Product *, Py_ssize_t, Py_ssize_t) = product_128;
 static Part *use_some = some_128;
