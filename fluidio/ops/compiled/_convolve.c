@@ -344,6 +344,22 @@ static void gradient_of_filters(void *work, Py_ssize_t begin, Py_ssize_t end) {
     gradient_part(work, 0, gradient_rows(work), begin * UNIT, end * UNIT < filters ? end * UNIT : filters);
 }
 
+/* Compute the gradient of some channels of groups of few filters, counted over all groups. */
+static void gradient_of_planes(void *work, Py_ssize_t begin, Py_ssize_t end) {
+    Plan *p = work;
+    const Grid *g = &p->work->g;
+    const Target *t = &p->work->t;
+    for (Py_ssize_t unit = begin, stop; unit < end; unit = stop) {
+        Py_ssize_t group = unit / g->channels, first = unit % g->channels;
+        stop = (group + 1) * g->channels < end ? (group + 1) * g->channels : end;
+        if (p->run(g, t, (const float *)p->work->images.buf + group * g->channels * g->plane,
+                   (const float *)p->work->outs.buf + group * t->filters * t->plane,
+                   (float *)p->work->filters.buf + group * t->filters * g->channels * g->taps, first,
+                   first + stop - unit) != 0)
+            atomic_store(&p->failed, 1);
+    }
+}
+
 static void gradient_all(Plan *p) {
     const Work *work = p->work;
     const Grid *g = &work->g;
@@ -352,6 +368,9 @@ static void gradient_all(Plan *p) {
     each = each > 0 ? each : 1;
     if (p->winograd)
         gradient_part(p, work->worth, work->threads, 0, filters);
+    else if (filters <= FEW)
+        share(gradient_of_planes, p, work->groups * g->channels,
+              up(work->worth, g->images * g->rows * g->cols * filters * g->taps), work->threads);
     else if (work->groups == 1 && filters > depth)
         share(gradient_of_filters, p, up(filters, UNIT), up(work->worth, each * rows * UNIT), work->threads);
     else

@@ -24,14 +24,13 @@ static NAME(Band) NAME(band)(const Grid *g, Py_ssize_t rows, Py_ssize_t cols) {
 }
 
 TARGET static inline void NAME(copy)(float *to, const float *from, Py_ssize_t count) {
-    Py_ssize_t i = 0;
-    for (; i + LANES <= count; i += LANES)
+    if (count < LANES) {
+        copy_few(to, from, count);
+        return;
+    }
+    for (Py_ssize_t i = 0; i + LANES <= count; i += LANES)
         *(V *)(to + i) = *(const V *)(from + i);
-    if (i < count && count >= LANES)
-        *(V *)(to + count - LANES) = *(const V *)(from + count - LANES);
-    else
-        for (; i < count; i++)
-            to[i] = from[i];
+    *(V *)(to + count - LANES) = *(const V *)(from + count - LANES);
 }
 
 /* Fill the inside of a band whose first row of places is `row`; the edges are unchanged. */

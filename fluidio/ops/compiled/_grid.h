@@ -83,6 +83,19 @@ static Py_ssize_t runs_of(const Grid *g, const Target *t, Py_ssize_t begin, Py_s
     return count;
 }
 
+/* Copy up to 16 floats, by pairs of pieces that overlap. */
+static inline void copy_few(float *to, const float *from, Py_ssize_t count) {
+    if (count >= 8) {
+        memcpy(to, from, 32);
+        memcpy(to + count - 8, from + count - 8, 32);
+    } else if (count >= 4) {
+        memcpy(to, from, 16);
+        memcpy(to + count - 4, from + count - 4, 16);
+    } else
+        for (Py_ssize_t i = 0; i < count; i++)
+            to[i] = from[i];
+}
+
 static inline void put(float *to, const float *from, const Move *moves, Py_ssize_t count, Py_ssize_t step) {
     for (const Move *move = moves; move < moves + count; move++)
         if (step == 1)

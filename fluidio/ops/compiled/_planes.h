@@ -1,81 +1,190 @@
 /* Correlations of one or two filters for a group, depthwise ones for instance: plane by plane, without columns.
-   Included by _tiles.h, once for each set of instructions. */
+   Included by _tiles.h, once for each set of instructions.
 
-/* The columns of places [*first, *last) of a row that a tap meets inside the image. */
-static inline void NAME(inside)(const Grid *g, Py_ssize_t dx, Py_ssize_t *first, Py_ssize_t *last) {
-    *first = clamp(up(-dx, g->step_x), 0, g->cols);
-    *last = clamp(up(g->width - dx, g->step_x), *first, g->cols);
+   A plane is copied with its padding, its rows and columns apart by their remainders modulo the steps (`phases`). Then a
+   tap meets all places at one distance: rows of `pitch` floats follow each other, and vectors run across their ends. The
+   sums behind the last place of a row are for nothing.
+*/
+
+#define ABREAST 4 /* vectors of sums that are added up at a time */
+#define AT_ONCE 9 /* taps whose gradients are added up at a time */
+
+/* A padded plane of some rows of places. `size` floats, with slack for vectors that end behind the last place. */
+typedef struct {
+    Py_ssize_t first_y, first_x, lines, pitch, phase, size, places;
+} NAME(Plane);
+
+static NAME(Plane) NAME(plane)(const Grid *g, Py_ssize_t rows) {
+    Py_ssize_t top = g->tap[0], bottom = top, left = g->tap[1], right = left;
+    for (Py_ssize_t tap = 1; tap < g->taps; tap++) {
+        Py_ssize_t y = g->tap[3 * tap], x = g->tap[3 * tap + 1];
+        top = y < top ? y : top, bottom = y > bottom ? y : bottom;
+        left = x < left ? x : left, right = x > right ? x : right;
+    }
+    NAME(Plane) plane = {top, left, rows + (bottom - top) / g->step_y, g->cols + (right - left) / g->step_x, 0, 0, 0};
+    plane.phase = plane.lines * plane.pitch;
+    plane.size = g->step_y * g->step_x * plane.phase + ABREAST * LANES;
+    plane.places = (rows - 1) * plane.pitch + g->cols;
+    return plane;
+}
+
+/* Set where each tap begins in a plane. */
+static void NAME(set_distances)(const Grid *g, const NAME(Plane) *plane, Py_ssize_t *at) {
+    for (Py_ssize_t tap = 0; tap < g->taps; tap++) {
+        Py_ssize_t y = g->tap[3 * tap] - plane->first_y, x = g->tap[3 * tap + 1] - plane->first_x;
+        Py_ssize_t phase = y % g->step_y * g->step_x + x % g->step_x;
+        at[tap] = phase * plane->phase + y / g->step_y * plane->pitch + x / g->step_x;
+    }
+}
+
+/* Copy every second float from `from` on: `count` of them. */
+TARGET static inline void NAME(every_second)(float *to, const float *from, Py_ssize_t count) {
+    Py_ssize_t i = 0;
+#if !defined(__clang__)
+    typedef int32_t choice __attribute__((vector_size(LANES * 4)));
+    choice even;
+    for (int lane = 0; lane < LANES; lane++)
+        even[lane] = 2 * lane;
+    for (; i + LANES < count; i += LANES) /* the second vector ends before the next float to copy */
+        *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), even);
+#endif
+    for (; i < count; i++)
+        to[i] = from[2 * i];
+}
+
+/* Fill a plane for the rows of places from `row` on; what is outside the image stays zero, if it was. */
+TARGET static void NAME(fill_plane)(const Grid *g, const NAME(Plane) *plane, const float *image, Py_ssize_t row,
+                                    float *to) {
+    Py_ssize_t top = row * g->step_y + plane->first_y;
+    for (Py_ssize_t phase = 0; phase < g->step_x; phase++) {
+        Py_ssize_t x = plane->first_x + phase, left = clamp(up(-x, g->step_x), 0, plane->pitch);
+        Py_ssize_t count = clamp(up(g->width - x, g->step_x), left, plane->pitch) - left;
+        for (Py_ssize_t first = 0; first < g->step_y; first++) {
+            float *target = to + (first * g->step_x + phase) * plane->phase + left;
+            const float *source = image + (top + first) * g->width + x + left * g->step_x;
+            for (Py_ssize_t i = 0, y = top + first; i < plane->lines; i++, y += g->step_y, target += plane->pitch) {
+                if (y < 0 || y >= g->height)
+                    memset(target, 0, 4 * count);
+                else if (g->step_x == 1)
+                    NAME(copy)(target, source, count);
+                else if (g->step_x == 2)
+                    NAME(every_second)(target, source, count);
+                else
+                    for (Py_ssize_t j = 0; j < count; j++)
+                        target[j] = source[j * g->step_x];
+                source += g->step_y * g->width;
+            }
+        }
+    }
+}
+
+/* Add to the sums, or set them to, the products of taps and what they meet: `high` filters apart in `w`. */
+TARGET static void NAME(add_taps)(const Py_ssize_t *at, Py_ssize_t taps, const float *w, Py_ssize_t apart,
+                                  const float *plane, float *sums, Py_ssize_t count, int add) {
+    for (Py_ssize_t i = 0; i < count; i += ABREAST * LANES) {
+        V sum[ABREAST];
+        for (int j = 0; j < ABREAST; j++)
+            sum[j] = add ? *(V *)(sums + i + j * LANES) : (V){0};
+        for (Py_ssize_t tap = 0; tap < taps; tap++) {
+            float factor = w[tap * apart];
+            for (int j = 0; j < ABREAST; j++)
+                sum[j] += factor * *(const V *)(plane + at[tap] + i + j * LANES);
+        }
+        for (int j = 0; j < ABREAST; j++)
+            *(V *)(sums + i + j * LANES) = sum[j];
+    }
 }
 
 /* Correlate rows [begin, end) of places, counted over all images, with the packed filters of a tile. */
 TARGET static int NAME(planes)(const Grid *g, const Target *t, const float *from, const float *packed, float *to,
                                Py_ssize_t begin, Py_ssize_t end) {
-    float *sum = malloc(4 * g->cols);
-    if (sum == NULL)
-        return -1;
-    for (Py_ssize_t line = begin; line < end; line++)
+    NAME(Plane) plane = NAME(plane)(g, g->rows);
+    float *memory = malloc(4 * (plane.size + plane.phase + ABREAST * LANES)), *sums = memory;
+    Py_ssize_t *at = malloc(sizeof(Py_ssize_t) * g->taps);
+    int failed = memory == NULL || at == NULL;
+    for (Py_ssize_t line = begin, rows, before = 0; line < end && !failed; line += rows, before = rows) {
+        Py_ssize_t image = line / g->rows, row = line % g->rows;
+        rows = g->rows - row < end - line ? g->rows - row : end - line;
+        if (rows != before) {
+            plane = NAME(plane)(g, rows);
+            NAME(set_distances)(g, &plane, at);
+            memset(memory, 0, 4 * plane.size);
+            sums = memory + plane.size;
+        }
         for (Py_ssize_t filter = 0; filter < t->filters; filter++) {
-            Py_ssize_t image = line / g->rows, row = line % g->rows, first, last;
-            memset(sum, 0, 4 * g->cols);
-            for (Py_ssize_t k = 0; k < g->taps * g->channels; k++) {
-                Py_ssize_t tap = k / g->channels, channel = k % g->channels, dx = g->tap[3 * tap + 1];
-                Py_ssize_t y = row * g->step_y + g->tap[3 * tap];
-                if (y < 0 || y >= g->height)
-                    continue;
-                NAME(inside)(g, dx, &first, &last);
-                const float *source = from + image * g->image + channel * g->plane + y * g->width + dx;
-                const float w = packed[k * HIGH + filter];
-                if (g->step_x == 1)
-                    for (Py_ssize_t i = first; i < last; i++)
-                        sum[i] += w * source[i];
-                else
-                    for (Py_ssize_t i = first; i < last; i++)
-                        sum[i] += w * source[i * g->step_x];
+            for (Py_ssize_t channel = 0; channel < g->channels; channel++) {
+                if (filter == 0 || g->channels > 1)
+                    NAME(fill_plane)(g, &plane, from + image * g->image + channel * g->plane, row, memory);
+                NAME(add_taps)(at, g->taps, packed + channel * HIGH + filter, g->channels * HIGH, memory, sums,
+                               plane.places, channel > 0);
             }
             float *target = to + image * t->image + filter * t->plane + (t->y + row * t->step_y) * t->width + t->x;
-            for (Py_ssize_t i = 0; i < g->cols; i++)
-                target[i * t->step_x] = sum[i];
+            for (Py_ssize_t i = 0; i < rows; i++, target += t->step_y * t->width)
+                if (t->step_x == 1)
+                    NAME(copy)(target, sums + i * plane.pitch, g->cols);
+                else
+                    for (Py_ssize_t j = 0; j < g->cols; j++)
+                        target[j * t->step_x] = sums[i * plane.pitch + j];
         }
-    free(sum);
-    return 0;
-}
-
-/* Return the sum of products of a tap's elements in one channel with the gradients of one filter. */
-TARGET static float NAME(tap_gradient)(const Grid *g, const Target *t, const float *from, const float *dy,
-                                       Py_ssize_t tap) {
-    Py_ssize_t first, last, dx = g->tap[3 * tap + 1], step = g->step_x;
-    double total = 0;
-    NAME(inside)(g, dx, &first, &last);
-    for (Py_ssize_t image = 0; image < g->images; image++) {
-        V sums = {0};
-        float rest = 0;
-        for (Py_ssize_t row = 0; row < g->rows; row++) {
-            Py_ssize_t y = row * g->step_y + g->tap[3 * tap], i = first;
-            if (y < 0 || y >= g->height)
-                continue;
-            const float *source = from + image * g->image + y * g->width + dx;
-            const float *gradient = dy + image * t->image + row * t->width;
-            if (step == 1)
-                for (; i + LANES <= last; i += LANES)
-                    sums += *(const V *)(source + i) * *(const V *)(gradient + i);
-            for (; i < last; i++)
-                rest += source[i * step] * gradient[i];
-        }
-        for (int lane = 0; lane < LANES; lane++)
-            rest += sums[lane];
-        total += rest;
     }
-    return (float)total;
+    free(memory), free(at);
+    return failed ? -1 : 0;
 }
 
-/* The same as filter_gradient for a group of few filters. */
+/* Add the products of `taps` taps with the gradients of all places of a plane. */
+TARGET static inline void NAME(add_gradients)(const Py_ssize_t *at, int taps, const float *plane, const float *dy,
+                                              Py_ssize_t count, double *total) {
+    V sum[AT_ONCE];
+    for (int tap = 0; tap < AT_ONCE; tap++)
+        sum[tap] = (V){0};
+    for (Py_ssize_t i = 0; i < count; i += LANES) {
+        V d = *(const V *)(dy + i);
+        for (int tap = 0; tap < taps; tap++)
+            sum[tap] += d * *(const V *)(plane + at[tap] + i);
+    }
+    for (int tap = 0; tap < taps; tap++) {
+        float all = 0;
+        for (int lane = 0; lane < LANES; lane++)
+            all += sum[tap][lane];
+        total[tap] += all;
+    }
+}
+
+/* Compute the gradient of the channels [first, last) of the filters: dw[filter][channel][tap]. */
 TARGET static int NAME(planes_gradient)(const Grid *g, const Target *t, const float *from, const float *dy, float *dw,
                                         Py_ssize_t first, Py_ssize_t last) {
-    for (Py_ssize_t k = first; k < last; k++)
-        for (Py_ssize_t filter = 0; filter < t->filters; filter++) {
-            Py_ssize_t tap = k / g->channels, channel = k % g->channels;
-            dw[(filter * g->channels + channel) * g->taps + tap] =
-                NAME(tap_gradient)(g, t, from + channel * g->plane, dy + filter * t->plane, tap);
+    NAME(Plane) plane = NAME(plane)(g, g->rows);
+    Py_ssize_t *at = malloc(sizeof(Py_ssize_t) * g->taps), room = plane.phase + LANES;
+    float *memory = calloc(plane.size + t->filters * room, 4), *gradients = memory + plane.size;
+    double *total = calloc((last - first) * t->filters * g->taps, sizeof(double));
+    int failed = at == NULL || memory == NULL || total == NULL;
+    if (!failed)
+        NAME(set_distances)(g, &plane, at);
+    for (Py_ssize_t image = 0; image < g->images && !failed; image++) {
+        for (Py_ssize_t filter = 0; filter < t->filters; filter++)
+            for (Py_ssize_t row = 0; row < g->rows; row++)
+                NAME(copy)(gradients + filter * room + row * plane.pitch,
+                           dy + image * t->image + filter * t->plane + row * t->width, g->cols);
+        for (Py_ssize_t channel = first; channel < last; channel++) {
+            NAME(fill_plane)(g, &plane, from + image * g->image + channel * g->plane, 0, memory);
+            for (Py_ssize_t filter = 0; filter < t->filters; filter++) {
+                double *sums = total + ((channel - first) * t->filters + filter) * g->taps;
+                Py_ssize_t tap = 0;
+                for (; tap + AT_ONCE <= g->taps; tap += AT_ONCE)
+                    NAME(add_gradients)(at + tap, AT_ONCE, memory, gradients + filter * room, plane.places, sums + tap);
+                for (; tap + 3 <= g->taps; tap += 3)
+                    NAME(add_gradients)(at + tap, 3, memory, gradients + filter * room, plane.places, sums + tap);
+                for (; tap < g->taps; tap++)
+                    NAME(add_gradients)(at + tap, 1, memory, gradients + filter * room, plane.places, sums + tap);
+            }
         }
-    return 0;
+    }
+    for (Py_ssize_t i = 0; i < (last - first) * t->filters * g->taps && !failed; i++) {
+        Py_ssize_t tap = i % g->taps, filter = i / g->taps % t->filters, channel = first + i / g->taps / t->filters;
+        dw[(filter * g->channels + channel) * g->taps + tap] = (float)total[i];
+    }
+    free(at), free(memory), free(total);
+    return failed ? -1 : 0;
 }
+#undef ABREAST
+#undef AT_ONCE
