@@ -10,13 +10,13 @@ __all__ = ["builds_on_paddle", "is_installed"]
 
 _FOLDERS = ("site-packages", "dist-packages")
 _IMPORT = re.compile(r"^\s*(?:import|from)\s+paddle\b", re.MULTILINE)
-_HEADER = re.compile(r"^(?:Name|Summary|Requires-Dist):.*paddle", re.MULTILINE | re.IGNORECASE)
+_HEADER = re.compile(r"^(?:Name|Summary|Home-page|Author|Requires-Dist):.*paddle", re.MULTILINE | re.IGNORECASE)
 
 
 def builds_on_paddle(path: str) -> bool:
-    """Return whether a source file belongs to an installed package that imports paddle, requires it or has its name."""
+    """Return whether an installed file imports paddle, or its package does, requires it, has its name or authors."""
     place = _place(path)
-    return place is not None and _package_does(*place)
+    return place is not None and (_package_does(*place) or _imports_paddle(Path(path)))
 
 
 def is_installed(path: str) -> bool:
@@ -48,9 +48,14 @@ def _package_does(folder: Path, name: str) -> bool:
     described = sorted(folder.glob(f"{name.removesuffix('.py')}-*.dist-info/METADATA"))
     return (
         name.startswith("paddle")
-        or (start.is_file() and bool(_IMPORT.search(_text(start))))
+        or (start.is_file() and _imports_paddle(start))
         or any(_HEADER.search(_text(file).split("\n\n", 1)[0]) for file in described)
     )
+
+
+def _imports_paddle(path: Path) -> bool:
+    text = _text(path)
+    return "paddle" in text and bool(_IMPORT.search(text))
 
 
 def _text(path: Path) -> str:

@@ -35,6 +35,19 @@ def test_a_recorded_package_that_needs_paddle_is_as_old_as_the_script(folder: Pa
     assert builds_on_paddle(path)
 
 
+def test_a_recorded_package_of_paddles_authors_is_as_old_as_the_script(folder: Path) -> None:
+    path = _package(folder, "agents", "x = 1\n", "Home-page: https://github.com/PaddlePaddle/agents")
+    assert builds_on_paddle(path)
+
+
+def test_a_module_of_a_recorded_package_that_imports_paddle_is_as_old_as_the_script(folder: Path) -> None:
+    start = Path(_package(folder, "agents", "x = 1\n"))
+    module = start.with_name("model.py")
+    module.write_text("import os\nfrom paddle import fluid\n")
+    assert not builds_on_paddle(str(start))
+    assert builds_on_paddle(str(module))
+
+
 def test_what_lies_beside_recorded_packages_is_the_users(folder: Path) -> None:
     _package(folder, "arrays", "x = 1\n")
     (folder / "train.py").write_text("import arrays\n")

@@ -31,6 +31,7 @@ from fluidio.paddle.capsule import (
     pickles,
     printing,
     python2,
+    ragged,
     raising,
     regex,
     scalar_math,

@@ -21,6 +21,10 @@ path = os.path.join(tempfile.mkdtemp(), 'x.npy')
 np.save(path, np.array([{'k': np.arange(2)}, [1]], dtype=object))
 a = np.load(path)[0]['k'].tolist()
 """
+SAVED = """
+import numpy as np, tempfile, os
+path = os.path.join(tempfile.mkdtemp(), 'x.npz')
+"""
 TEXT_FILE = """
 import tempfile, os
 path = os.path.join(tempfile.mkdtemp(), 'x.txt')
@@ -162,6 +166,19 @@ CASES: dict[str, tuple[str, Any]] = {
     "histogram": (NP + "a = np.histogram([1, 2], bins=2, normed=True)[0].tolist()", [1.0, 1.0]),
     "sum_of": (NP + "a = np.sum(i for i in [1, 2])", 3),
     "unique": (NP + "a = np.unique([[5], [7]], return_inverse=True)[1].tolist()", [0, 1]),
+    "ragged.shape": (NP + "a = np.shape([np.ones(2), np.ones(3)])", (2,)),
+    "ragged.ndim": (NP + "a = np.ndim([[1], [2, 3]])", 1),
+    "ragged.size": (NP + "a = np.size([[1], [2, 3]])", 2),
+    "ragged.mean": (NP + "a = np.mean([np.ones(1), np.array([2.0, 4.0])]).tolist()", [1.5, 2.5]),
+    "ragged.save": (
+        SAVED + "path = path[:-1] + 'y'\nnp.save(path, [[1], [2, 3]])\na = np.load(path, allow_pickle=True).tolist()",
+        [[1], [2, 3]],
+    ),
+    "ragged.savez": (SAVED + "np.savez(path, k=[[1], [2, 3]])\na = np.load(path, allow_pickle=True)['k'].shape", (2,)),
+    "ragged.savez_compressed": (
+        SAVED + "np.savez_compressed(path, [[1], [2, 3]])\na = np.load(path, allow_pickle=True)['arr_0'].shape",
+        (2,),
+    ),
     "stacking.hstack": (NP + "a = np.hstack(map(np.array, [[1], [2]])).tolist()", [1, 2]),
     "stacking.vstack": (NP + "a = np.vstack([i] for i in [1, 2]).tolist()", [[1], [2]]),
     "stacking.dstack": (NP + "a = np.dstack([i] for i in [1, 2]).tolist()", [[[1, 2]]]),

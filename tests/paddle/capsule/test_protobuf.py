@@ -59,6 +59,11 @@ def test_messages_and_enums_of_an_old_file_work(tmp_path: Path, monkeypatch: pyt
     assert saved.DESCRIPTOR.package == "state"
 
 
+def test_a_licence_may_stand_above_the_mark() -> None:
+    text = "#   Copyright (c) 2018 The Authors\n" + "# All rights of the licence, line by line.\n" * 20 + SHARED
+    assert [change.since for change in renew(text, "a_pb2.py").changes] == ["protobuf 3.20"]
+
+
 @pytest.mark.parametrize("text", ["import os\n", HEAD, HEAD + "x = _descriptor.FileDescriptor(name='a')\n"])
 def test_other_texts_are_left_alone(text: str) -> None:
     assert renew_generated(text) is None
