@@ -78,6 +78,8 @@ class Era:
     """Outside loops, gradients read a variable that is overwritten as it is at last (1.8), not as it was."""
     loops_lose_state_gradients: bool = False
     """The gradient of a tensor that a loop reads and overwrites ends in the loop's last round (1.8)."""
+    pads_mix_gradients: bool = False
+    """On the CPU, gradients of the padding behind a row reach elements of the next row (1.8)."""
     empty_fetches_hold_nothing: bool = False
     """A fetched tensor without numbers is None, or a LoDTensor of dims [0] that keeps its LoD (1.8)."""
     load_combine_ignores_rest: bool = False
@@ -130,6 +132,7 @@ ERAS: dict[str, Era] = {
         empty_fetches_hold_nothing=True,
         gradients_read_last_values=True,
         loops_lose_state_gradients=True,
+        pads_mix_gradients=True,
         repr_is_text=True,
     ),
 }

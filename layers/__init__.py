@@ -50,6 +50,7 @@ from fluidio.layers._rnn.static_rnn import *
 from fluidio.layers._sequence.sequences import *
 from fluidio.layers._shape.lookup import *
 from fluidio.layers._shape.manipulate import *
+from fluidio.layers._shape.padding import *
 from fluidio.layers._shape.pieces import *
 from fluidio.layers._shape.selected_rows import *
 from fluidio.layers._vision.conv import *

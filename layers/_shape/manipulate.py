@@ -9,7 +9,7 @@ from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
-from fluidio.layers.arguments import apply, as_list, check_variable, dims_as_variables, has_variables, plain_dims, whole
+from fluidio.layers.arguments import as_list, check_variable, dims_as_variables, has_variables, plain_dims, whole
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike, Sizes
 
@@ -19,9 +19,6 @@ __all__ = [
     "expand",
     "expand_as",
     "flatten",
-    "pad",
-    "pad2d",
-    "pad_constant_like",
     "rank",
     "reshape",
     "shape",
@@ -280,48 +277,6 @@ def crop_tensor(x: Variable, shape: ShapeLike | None = None, offsets: Any = None
         if has_variables(wanted):
             inputs["ShapeTensor"] = dims_as_variables(helper, wanted)
     helper.append_op(type="crop_tensor", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
-    return out
-
-
-def pad(x: Variable, paddings: Sequence[int], pad_value: float = 0.0, name: str | None = None) -> Variable:
-    """x with pad_value around it: paddings are (before, after) of every dim in a flat list."""
-    attrs = {"paddings": as_list(paddings), "pad_value": float(pad_value)}
-    return apply(LayerHelper("pad", name=name), "pad", check_variable("pad", "x", x), attrs)
-
-
-def pad2d(
-    input: Variable,
-    paddings: Any = (0, 0, 0, 0),
-    mode: str = "constant",
-    pad_value: float = 0.0,
-    data_format: str = "NCHW",
-    name: str | None = None,
-) -> Variable:
-    """Images with a border [top, bottom, left, right]: "constant", "reflect" or "edge"."""
-    if mode not in ("constant", "reflect", "edge"):
-        raise ValueError(f"pad2d: mode must be 'constant', 'reflect' or 'edge', got {mode!r}")
-    helper = LayerHelper("pad2d", name=name)
-    inputs: dict[str, Any] = {"X": [check_variable("pad2d", "input", input)]}
-    attrs: dict[str, Any] = {"mode": mode, "pad_value": pad_value, "data_format": data_format}
-    if isinstance(paddings, Variable):
-        inputs["Paddings"] = [paddings]
-    else:
-        attrs["paddings"] = as_list(paddings)
-    out = helper.create_variable_for_type_inference(input.dtype)
-    helper.append_op(type="pad2d", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
-    return out
-
-
-def pad_constant_like(x: Variable, y: Variable, pad_value: float = 0.0, name: str | None = None) -> Variable:
-    """y padded with pad_value to the shape of x."""
-    helper = LayerHelper("pad_constant_like", name=name)
-    out = helper.create_variable_for_type_inference(y.dtype)
-    helper.append_op(
-        type="pad_constant_like",
-        inputs={"X": [x], "Y": [y]},
-        outputs={"Out": [out]},
-        attrs={"pad_value": float(pad_value)},
-    )
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape.cropped import cropped
 from fluidio.ops.shape.dims import host_ints, keep_lod
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array, ArrayLibrary
@@ -42,7 +43,7 @@ def pad(k: Call, x: Array) -> Array:
 
 @gradient("pad", "Out@GRAD", "X@GRAD")
 def pad_grad(k: Call, dout: Array) -> Array:
-    return dout[_inner(dout.shape, _pairs(k.attrs["paddings"]))]
+    return cropped(k, dout, _pairs(k.attrs["paddings"]))
 
 
 def _pairs_2d(k: Call, tensor: Array) -> list[tuple[int, int]]:
@@ -123,7 +124,7 @@ def pad_constant_like(k: Call, x: Array, y: Array) -> Array:
 
 @gradient("pad_constant_like", "Y Out@GRAD", "Y@GRAD")
 def pad_constant_like_grad(k: Call, y: Array, dout: Array) -> Array:
-    return dout[tuple(slice(0, size) for size in y.shape)]
+    return cropped(k, dout, [(0, size - inner) for size, inner in zip(dout.shape, y.shape)])
 
 
 def _times(k: Call, one: Any, several: Any) -> list[int]:
