@@ -11,6 +11,7 @@ from fluidio.paddle.capsule import (
     arrays,
     assertions,
     byte_functions,
+    comparisons,
     display,
     distutils,
     files,

@@ -44,8 +44,6 @@ def _is_file(call: ast.Call) -> bool:
 
 def _is_other_file(node: ast.stmt) -> bool:
     """Return whether a statement imports another generated file."""
-    if isinstance(node, ast.ImportFrom) and node.module == "google.protobuf":
-        return False
     return isinstance(node, (ast.Import, ast.ImportFrom)) and any(a.name.endswith("_pb2") for a in node.names)
 
 

@@ -64,6 +64,11 @@ def test_a_licence_may_stand_above_the_mark() -> None:
     assert [change.since for change in renew(text, "a_pb2.py").changes] == ["protobuf 3.20"]
 
 
+def test_files_that_come_with_protobuf_are_imported_first() -> None:
+    text = SHARED.replace("DESCRIPTOR =", "from google.protobuf import struct_pb2 as struct\nDESCRIPTOR =")
+    assert "from google.protobuf import struct_pb2 as struct" in renew(text, "a_pb2.py").text
+
+
 @pytest.mark.parametrize("text", ["import os\n", HEAD, HEAD + "x = _descriptor.FileDescriptor(name='a')\n"])
 def test_other_texts_are_left_alone(text: str) -> None:
     assert renew_generated(text) is None
