@@ -17,7 +17,7 @@ from fluidio.paddle.capsule.shapes import is_no_array
 
 __all__ = ["HELPER", "IMPORT", "keep_old_dtypes"]
 
-HELPER = "fluidio_promotion"
+HELPER = "__fluidio_promotion__"  # hidden from scripts that look through their own names
 IMPORT = f"from fluidio.paddle.capsule import promotion as {HELPER}; globals().update({HELPER}.NAMES)"
 _ROOTS = {"numpy", "cv2"}
 _NO_NUMBERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.JoinedStr)
@@ -61,7 +61,7 @@ class _Changer(ast.NodeTransformer):
         self.generic_visit(node)
         if not changes:
             return node
-        return self._call(node, ast.Name(f"fluidio_{type(node.op).__name__}", ast.Load()), node.left, node.right)
+        return self._call(node, ast.Name(f"__fluidio_{type(node.op).__name__}__", ast.Load()), node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         name, target = type(node.op).__name__, node.target

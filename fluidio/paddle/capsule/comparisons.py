@@ -23,7 +23,7 @@ def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _cast(operand: Any, dtype: Any) -> Any:
-    casting = "same_kind" if isinstance(operand, (np.ndarray, np.generic)) else "unsafe"
+    casting: Any = "same_kind" if isinstance(operand, (np.ndarray, np.generic)) else "unsafe"
     return np.asarray(operand).astype(dtype, casting=casting)
 
 

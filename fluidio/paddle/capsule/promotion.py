@@ -187,5 +187,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 """A function of NumPy -> the same with the dtypes of NumPy 1."""
 
-NAMES = {f"fluidio_{name}": function for name, function in OPERATORS.items()}
+NAMES = {f"__fluidio_{name}__": function for name, function in OPERATORS.items()}
 """The operators under the names that rewritten modules call."""

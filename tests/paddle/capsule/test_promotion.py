@@ -99,3 +99,11 @@ def test_meters_of_a_module_without_numpy_add_up_in_float64(old: str) -> None:
         meter.add(value_, 2)
     assert meter.total == 6 * float(np.float32(0.1)) and meter.total.dtype == "float64"
     assert names["mean"](list(np.full(3, 0.1, "float32"))).dtype == "float64"
+
+
+def test_a_script_that_looks_through_its_functions_sees_its_own() -> None:
+    text = "import numpy as np\ndef half(x): return x / 2\nclass Net(object):\n"
+    text += "    def scale(self, x): return x * np.ones(1)\n"
+    names = run(text + "a = sorted(n for n, f in list(globals().items()) if not n.startswith('_') and callable(f))\n")
+    assert names["a"] == ["Net", "half"]
+    assert names["Net"]().scale(2.0).tolist() == [2.0]
