@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fluidio.errors import DistributedError, EOFException, OpError, ReaderError
+from fluidio.ops.control.callbacks import RAISED
 from fluidio.program.call_site import describe
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _MOST = 8  # variables of one slot that a report names
 
 
 def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
-    """Return the error to raise: the original if it says enough, else an OpError about the step."""
+    """Return the error to raise: the original if it says enough or is the user's, else an OpError about the step."""
     if step is None or isinstance(error, (DistributedError, EOFException, OpError, ReaderError)):
         return error
     op = step.op
@@ -35,6 +36,10 @@ def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
     site = describe(op.site)
     if site:
         lines.append(f"  built at {site}")
+    is_users: bool = step.call.state.pop(RAISED, None) is error
+    if is_users:
+        error.add_note("\n".join(lines[1:]))
+        return error
     return OpError("\n".join(lines), op_type=op.type, site=site)
 
 

@@ -129,6 +129,27 @@ def test_py_func_calls_python_both_ways() -> None:
     np.testing.assert_allclose(found[1], 3 * value**2)
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_an_exception_of_the_users_function_reaches_the_user(backwards: bool) -> None:
+    def fail(*_: Any) -> Any:
+        raise KeyError("mine")
+
+    x = L.data("x", [2, 2], append_batch_size=False, stop_gradient=False)
+    out = fluid.default_main_program().current_block().create_var(name="out", dtype="float32", shape=[2, 2])
+    L.py_func(np.array if backwards else fail, x, out, backward_func=fail)
+    (gradient,) = fluid.gradients([L.reduce_sum(out)], [x])
+    with pytest.raises(KeyError, match="mine") as caught:
+        run([out, gradient], {"x": np.ones((2, 2), "f4")})
+    assert "built at" in "".join(caught.value.__notes__)
+
+
+def test_more_of_the_largest_than_there_are_is_refused_when_it_runs() -> None:
+    top, _ = L.topk(L.data("x", [3]), 5)
+    assert top.shape == (-1, 5)
+    with pytest.raises(fluid.core.EnforceNotMet, match="k is 5"):
+        run([top], {"x": np.ones((2, 3), "f4")})
+
+
 def test_py_func_with_too_few_results_is_said() -> None:
     block = fluid.default_main_program().current_block()
     outs = [block.create_var(name=f"out{i}", dtype="float32", shape=[1]) for i in range(2)]

@@ -16,7 +16,7 @@ from fluidio.program.operator import Operator
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.array import Array
 
-__all__: list[str] = []
+__all__ = ["RAISED"]
 
 _PRINT: dict[str, Any] = {
     "first_n": -1,
@@ -71,6 +71,9 @@ def _lines(k: Call, x: Array) -> list[str]:
     return lines
 
 
+RAISED = "raised"
+"""Where the state of a call holds the exception of the user's function."""
+
 FUNCTIONS: list[Callable[..., Any]] = []
 """Functions that `py_func` ops call, by number."""
 
@@ -120,7 +123,11 @@ def py_func(k: Call, xs: list[Array]) -> Any:
     function = FUNCTIONS[k.attrs["forward_callable_id"]]
     lods = k.lods.get("X") or [()] * len(xs)
     given = [LoDTensor.wrap(k.dev.download(x), lod) if x is not None else None for x, lod in zip(xs, lods)]
-    results = function(*given)
+    try:
+        results = function(*given)
+    except Exception as error:
+        k.state[RAISED] = error  # it travels to the caller of `run` as it is
+        raise
     listed = list(results) if isinstance(results, (list, tuple)) else [results]
     wanted = k.outs.get("Out", [])
     if wanted and len(listed) != len(wanted):
