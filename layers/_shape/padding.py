@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, as_list, check_variable
 from fluidio.program import Variable
@@ -20,11 +19,12 @@ def pad(
     pad_value: float = 0.0,
     name: str | None = None,
     *,
-    right_gradient: bool | None = None,
+    right_gradient: bool = False,
 ) -> Variable:
     """x with pad_value around it: paddings are (before, after) of every dim in a flat list.
 
-    Fluid: on the CPU, gradients of the padding reach elements of the next row; `right_gradient` keeps them out.
+    Fluid: on the CPU, gradients of the padding reach elements of the next row, and so they do here in era 1.8;
+    `right_gradient` keeps them out.
     """
     attrs = {"paddings": as_list(paddings), "pad_value": float(pad_value), **_which_gradient(right_gradient)}
     return apply(LayerHelper("pad", name=name), "pad", check_variable("pad", "x", x), attrs)
@@ -53,9 +53,8 @@ def pad2d(
     return out
 
 
-def _which_gradient(right: bool | None) -> dict[str, bool]:
-    wanted = not era().pads_mix_gradients if right is None else right
-    return {RIGHT_GRADIENT_ATTR: True} if wanted else {}
+def _which_gradient(right: bool) -> dict[str, bool]:
+    return {RIGHT_GRADIENT_ATTR: True} if right else {}
 
 
 def pad_constant_like(
@@ -64,7 +63,7 @@ def pad_constant_like(
     pad_value: float = 0.0,
     name: str | None = None,
     *,
-    right_gradient: bool | None = None,
+    right_gradient: bool = False,
 ) -> Variable:
     """y padded with pad_value to the shape of x; for `right_gradient` see `pad`."""
     helper = LayerHelper("pad_constant_like", name=name)

@@ -11,14 +11,26 @@ import warnings
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.ops.kernel import Call
-from fluidio.program.op_def import RIGHT_GRADIENT_ATTR
+from fluidio.ops.registry import default_grad_maker
+from fluidio.program.op_def import RIGHT_GRADIENT_ATTR, GradOp
+from fluidio.program.operator import Operator
 from fluidio.tensor.array import Array
 
-__all__ = ["cropped"]
+__all__ = ["cropped", "cropping"]
 
 _BYTES = 32
 _warned = False
+
+
+def cropping(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Return the gradient op, which is right where the era does not mix rows."""
+    made = default_grad_maker(forward, no_grad)
+    if not era().pads_mix_gradients:
+        for grad_op in made:
+            grad_op.attrs[RIGHT_GRADIENT_ATTR] = True
+    return made
 
 
 def cropped(k: Call, d: Array, pairs: list[tuple[int, int]]) -> Array:

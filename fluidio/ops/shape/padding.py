@@ -8,7 +8,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.shape.cropped import cropped
+from fluidio.ops.shape.cropped import cropped, cropping
 from fluidio.ops.shape.dims import host_ints, keep_lod
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array, ArrayLibrary
@@ -34,7 +34,7 @@ def _infer_pad(c: InferContext) -> None:
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
 
 
-@op("pad", "X", "Out", {"paddings": [], "pad_value": 0.0}, infer=_infer_pad, grad=True, lod="kernel")
+@op("pad", "X", "Out", {"paddings": [], "pad_value": 0.0}, infer=_infer_pad, grad=cropping, lod="kernel")
 def pad(k: Call, x: Array) -> Array:
     """Out = X with pad_value around it."""
     out = k.xp.pad(x, _pairs(k.attrs["paddings"]), constant_values=x.dtype.type(k.attrs["pad_value"]))
@@ -113,7 +113,7 @@ def _infer_like(c: InferContext) -> None:
     c.set("Out", c.shape("X"), c.dtype("Y"), c.input("X").lod_level)
 
 
-@op("pad_constant_like", "X Y", "Out", {"pad_value": 0.0}, infer=_infer_like, grad=True)
+@op("pad_constant_like", "X Y", "Out", {"pad_value": 0.0}, infer=_infer_like, grad=cropping)
 def pad_constant_like(k: Call, x: Array, y: Array) -> Array:
     """Out = Y padded with pad_value to the shape of X."""
     pairs = [(0, have - want) for have, want in zip(x.shape, y.shape)]
