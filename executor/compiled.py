@@ -43,6 +43,14 @@ def _has_backward(program: Program) -> bool:
     return any(op.type.endswith("_grad") for block in program.blocks for op in block.ops)
 
 
+def _without_feeds(program: Program) -> Program:
+    """Remove the feed ops of a loaded model: what is fed goes to the places by itself."""
+    block = program.global_block()
+    for index in reversed([i for i, op in enumerate(block.ops) if op.type == "feed"]):
+        block._remove_op(index)
+    return program
+
+
 class CompiledProgram:
     """A program with a way to run it; `Executor.run` takes it in place of the program.
 
@@ -62,7 +70,7 @@ class CompiledProgram:
                 f"CompiledProgram takes a Program or a graph, got {type(program_or_graph).__name__} "
                 f"{program_or_graph!r:.60}"
             )
-        self._program = program_or_graph
+        self._program = _without_feeds(program_or_graph)
         self._build_strategy = build_strategy or BuildStrategy()
         self._exec_strategy = ExecutionStrategy()
         self._is_data_parallel = False
