@@ -19,6 +19,7 @@ __all__ = [
     "find_common_type",
     "fromstring",
     "histogram",
+    "is_ragged",
     "issctype",
     "itemset",
     "load",
@@ -36,7 +37,8 @@ __all__ = [
 ]
 
 
-def _is_ragged(error: ValueError) -> bool:
+def is_ragged(error: ValueError) -> bool:
+    """Return whether NumPy refused rows of different lengths."""
     return "inhomogeneous" in str(error)
 
 
@@ -48,7 +50,7 @@ def array(object: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return np.array(object, *args, **kwargs)
     except ValueError as error:
-        if not _is_ragged(error) or args or "dtype" in kwargs:
+        if not is_ragged(error) or args or "dtype" in kwargs:
             raise
         return np.array(object, dtype=np.object_, **kwargs)
 
@@ -58,7 +60,7 @@ def asarray(a: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return np.asarray(a, *args, **kwargs)
     except ValueError as error:
-        if not _is_ragged(error) or args or "dtype" in kwargs:
+        if not is_ragged(error) or args or "dtype" in kwargs:
             raise
         return np.asarray(a, dtype=np.object_, **kwargs)
 

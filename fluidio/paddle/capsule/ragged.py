@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.paddle.capsule.arrays import asarray
+from fluidio.paddle.capsule.arrays import asarray, is_ragged
 
 __all__: list[str] = []
 
@@ -16,13 +16,22 @@ __all__: list[str] = []
 def _of_rows(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def of_any(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(_regular, args), **{key: _regular(value) for key, value in kwargs.items()})
+        try:
+            return function(*args, **kwargs)
+        except ValueError as error:
+            if not is_ragged(error):
+                raise
+            return function(*map(_as_objects, args), **{key: _as_objects(value) for key, value in kwargs.items()})
 
     return of_any
 
 
-def _regular(value: Any) -> Any:
-    return asarray(value) if isinstance(value, (list, tuple)) and len(value) > 1 else value
+def _as_objects(value: Any) -> Any:
+    """Return rows of different lengths as an array of objects, and anything else as it is."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    array = asarray(value)
+    return array if array.dtype == np.object_ else value
 
 
 mean = _of_rows(np.mean)

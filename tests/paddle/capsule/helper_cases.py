@@ -181,6 +181,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "ragged.ndim": (NP + "a = np.ndim([[1], [2, 3]])", 1),
     "ragged.size": (NP + "a = np.size([[1], [2, 3]])", 2),
     "ragged.mean": (NP + "a = np.mean([np.ones(1), np.array([2.0, 4.0])]).tolist()", [1.5, 2.5]),
+    "ragged.mean along axes": (NP + "a = np.mean([np.ones((2, 3))] * 2, axis=(0, 2)).tolist()", [1.0, 1.0]),
     "ragged.save": (
         SAVED + "path = path[:-1] + 'y'\nnp.save(path, [[1], [2, 3]])\na = np.load(path, allow_pickle=True).tolist()",
         [[1], [2, 3]],
