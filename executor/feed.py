@@ -146,7 +146,8 @@ def check_fed(variable: Variable, array: Any, sequences: bool) -> None:
     if sequences and shape:
         shape[0] = -1  # the declared size counts sequences, the array's rows
     # As in 1.8.5: compare dim by dim, ignoring declared dims beyond those of the array.
-    if not 0 < len(shape) <= len(declared) or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
+    fits = len(shape) <= len(declared) and bool(shape) == bool(declared)
+    if not fits or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
         raise ValueError(
             f"feed: {variable.name!r} was declared with shape {tuple(declared)}, but the "
             f"array has shape {tuple(shape)}{_taker(variable)}"

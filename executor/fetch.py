@@ -116,6 +116,8 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
         if f.variables[slot] is not None or slot in f.plan.given_fetches:
             raise _nothing(f, slot, name)
         value = np.empty(0)  # Fluid: an output that an op leaves unset (an index of another mode) is an empty tensor
+    if isinstance(value, np.generic):  # what NumPy makes of arrays without dims
+        value = np.asarray(value)
     if isinstance(value, SelectedRows):
         return (
             np.asarray(f.plan.dev.download(value.to_dense(f.plan.dev.xp))).view(FetchedArray) if return_numpy else value

@@ -267,7 +267,7 @@ Tensor = LoDTensor
 
 def _to_host(array: Any) -> Array:
     """Return a NumPy array: the same one, or a copy from the GPU."""
-    return array if isinstance(array, np.ndarray) else array.get()
+    return np.asarray(array) if isinstance(array, (np.ndarray, np.generic)) else array.get()
 
 
 def from_uint16(host: Array) -> Array:
