@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from fluidio.dtypes import DTypeLike
 from fluidio.era import era
@@ -60,7 +61,7 @@ def shuffle_batch(x: Variable, seed: object = None) -> Variable:
     if seed is None and helper.main_program.random_seed != 0:
         seed = helper.main_program.random_seed
     if seed is None:
-        seed = random.randint(-65536, 65535)
+        seed = int(np.random.randint(-65536, 65535))
     if isinstance(seed, int):
         attrs["startup_seed"] = seed
         seed = helper.create_variable(name=unique_name.generate("shuffle_batch_seed"), dtype="int64", persistable=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import (
@@ -69,13 +71,11 @@ def dropout(
 def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     """Cut a random piece out of each instance; `shape` gives its last dims. The seed advances with every run.
 
-    As in Fluid, a seed is drawn when the layer is built unless one is given.
+    As in Fluid, NumPy draws a seed when the layer is built unless one is given.
     """
-    import random
-
     helper = LayerHelper("random_crop")
     if seed is None:
-        seed = random.randint(-65536, 65535)
+        seed = int(np.random.randint(-65536, 65536))
     attrs: dict[str, Any] = {"shape": plain_dims(shape)}
     if isinstance(seed, int):
         attrs["startup_seed"] = seed
@@ -96,14 +96,16 @@ def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     return out
 
 
-def shape_arguments(helper: LayerHelper, shape: ShapeLike, inputs: dict[str, Any], attrs: dict[str, Any]) -> None:
+def shape_arguments(
+    helper: LayerHelper, shape: ShapeLike, inputs: dict[str, Any], attrs: dict[str, Any], dtype: str = "int32"
+) -> None:
     if isinstance(shape, Variable):
         shape.stop_gradient = True
         inputs["ShapeTensor"] = [shape]
         return
     attrs["shape"] = plain_dims(shape)
     if has_variables(shape):
-        inputs["ShapeTensorList"] = dims_as_variables(helper, shape)
+        inputs["ShapeTensorList"] = dims_as_variables(helper, shape, dtype)
 
 
 def uniform_random(
@@ -120,7 +122,7 @@ def uniform_random(
         warn_like_fluid(
             "uniform_random", "the numbers are float32 whatever dtype says; use layers.cast to convert them"
         )
-    shape_arguments(helper, shape, inputs, attrs)
+    shape_arguments(helper, shape, inputs, attrs, "int64")
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type="uniform_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
+
+import numpy as np
 
 from fluidio.dtypes import DTypeLike, to_vartype
 from fluidio.layer_helper import LayerHelper
@@ -109,12 +110,12 @@ def randn(
     stop_gradient: bool = True,
     name: str | None = None,
 ) -> Variable:
-    """Standard normal random numbers. As in Fluid, the seed is drawn when the layer is built."""
+    """Standard normal random numbers. As in Fluid, NumPy draws the seed when the layer is built."""
     _check_device("randn", device)
     kind = to_vartype("float32" if dtype is None else dtype)
     helper = LayerHelper("randn", name=name)
     inputs: dict[str, Any] = {}
-    attrs: dict[str, Any] = {"mean": 0.0, "std": 1.0, "seed": random.randint(0, 1000), "dtype": kind}
+    attrs: dict[str, Any] = {"mean": 0.0, "std": 1.0, "seed": int(np.random.randint(0, 100)), "dtype": kind}
     shape_arguments(helper, shape, inputs, attrs)
     if out is None:
         out = helper.create_variable_for_type_inference(kind)

@@ -54,10 +54,12 @@ def random_crop(k: Call, x: Any, seed: Any) -> Any:
 
 
 _SPAN = 2147483645  # the engine's largest number minus its smallest
+_MODULUS = _SPAN + 2
 
 
 def _offsets(seed: int, count: int, ranges: list[int]) -> tuple[Array, int]:
     """Return one offset for each instance and dim, and the seed of the next run."""
+    seed = (seed & 0xFFFFFFFFFFFFFFFF) % _MODULUS  # this op alone seeds its engine with 64 bits
     needed = count * len(ranges)
     states = random_engine.draws(seed, needed + 64)
     offsets = np.zeros((count, len(ranges)), np.int64)
