@@ -71,13 +71,13 @@ class Geometry:
     [images, channels, *spatial]. Large images are processed one by one, in bands of rows.
     """
 
-    def __init__(self, k: Call, shape: tuple[int, ...], w: Array) -> None:
+    def __init__(self, k: Call, shape: tuple[int, ...], w: Array, pads: windows.Pairs | None = None) -> None:
         a = k.attrs
         self.kernel = w.shape[2:]
         self.strides = a["strides"]
         self.dilations = [1] * len(self.kernel) if a["padding_algorithm"] == "SAME" else a["dilations"]
         self.sizes = shape[2:]
-        self.pads = windows.padding_pairs(a, self.sizes, self.kernel, self.strides)
+        self.pads = windows.padding_pairs(a, self.sizes, self.kernel, self.strides) if pads is None else pads
         spans = windows.reach(self.kernel, self.dilations)
         self.outs = windows.out_sizes(self.sizes, spans, self.strides, self.pads)
         self.pads = windows.reaching(self.sizes, spans, self.strides, self.pads, self.outs)

@@ -66,8 +66,9 @@ def _infer(c: InferContext) -> None:
 
 def geometry(k: Call, x: Array, w: Array) -> Geometry:
     """Return the geometry of the convolution from the output back to the input."""
-    outs = _sizes(k.attrs, x.shape[2:], w.shape[2:])
-    return Geometry(k, (x.shape[0], w.shape[1] * k.attrs["groups"], *outs), w)
+    sizes, kernel = x.shape[2:], w.shape[2:]
+    pads = windows.padding_pairs(k.attrs, sizes, kernel, k.attrs["strides"])  # of the input, as Fluid counts them
+    return Geometry(k, (x.shape[0], w.shape[1] * k.attrs["groups"], *_sizes(k.attrs, sizes, kernel)), w, pads)
 
 
 def _register(name: str, dims: int) -> None:
