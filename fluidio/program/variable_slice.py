@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -67,10 +68,7 @@ class _Cut:
 
     def _add_slice(self, axis: int, index: slice) -> None:
         step = 1 if index.step is None else index.step if _is_variable(index.step) else _whole(index.step)
-        whole = index.start is None and index.stop is None
-        if whole and not _is_variable(step) and step in (1, -1):
-            if step == -1:
-                self.backwards.append(axis)
+        if index.start is None and index.stop is None and self._is_whole(axis, step):
             return
         # Fluid: a step that is a Variable is compared with 1 by ops whose result is unused.
         self.has_steps |= bool(step != 1)
@@ -78,6 +76,24 @@ class _Cut:
         start = (0 if forward else _FAR) if index.start is None else _bound(index.start)
         stop = (_END if forward else -_FAR) if index.stop is None else _bound(index.stop)
         self._add(axis, start, stop, step)
+
+    def _is_whole(self, axis: int, step: Any) -> bool:
+        """Return whether `[::step]` takes all of a dim, in either order.
+
+        Fluid: compares a step that is a Variable with -1, by ops whose result is unused, and takes it for equal.
+        """
+        if _is_variable(step) and era().checks_layer_arguments:
+            warnings.warn(
+                f"[::{step.name}]: like Fluid 1.8.5, a Variable as the only number of a slice reverses the dim; "
+                f"write [0::{step.name}] for steps",
+                stacklevel=5,
+            )
+            _ = step == -1  # appends the ops
+        elif _is_variable(step) or step not in (1, -1):
+            return False
+        if _is_variable(step) or step == -1:
+            self.backwards.append(axis)
+        return True
 
     def _add(self, axis: int, start: object, end: object, stride: object) -> None:
         self.axes.append(axis)
@@ -104,6 +120,9 @@ class _Cut:
             bounds["strides"] = self.strides
         attrs: dict[str, Any] = {"axes": self.axes, "decrease_axis": self.drop}
         for name, values in bounds.items():
+            for value in values:
+                if _is_variable(value):
+                    value.stop_gradient = True
             attrs[name] = [-1 if _is_variable(value) else value for value in values]
             if any(_is_variable(value) for value in values):
                 inputs[f"{name.capitalize()}TensorList"] = [

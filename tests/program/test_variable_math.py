@@ -311,3 +311,12 @@ def test_an_index_of_a_variable_appends_the_ops_of_1_8_5() -> None:
     assert ops[-1].input("EndsTensorList") == ["_generated_var_1", "_generated_var_3"]
     flags = [ops[-1].attr(name) for name in ("starts", "ends", "decrease_axis", "infer_flags")]
     assert flags == [[-1, 2], [-1, 3], [0, 1], [-1, 1]]
+
+
+def test_a_variable_as_the_only_number_of_a_slice_warns_that_it_reverses() -> None:
+    with fluid.use_era("1.8"), fluid.program_guard(fluid.Program(), fluid.Program()):
+        x, step = fluid.data("x", [4]), fluid.data("step", [1], "int32")
+        with pytest.warns(UserWarning, match=r"write \[0::step\] for steps"):
+            out = x[::step]
+        assert out.block.ops[-1].type == "reverse"
+        assert x[0::step].block.ops[-1].type == "strided_slice"
