@@ -177,5 +177,5 @@ def _used_names(block: Block, reached: set[int]) -> set[str]:
 def _set_test(program: Program) -> None:
     for block in program.blocks:
         for op in block.ops:
-            if op.has_attr("is_test"):
+            if "is_test" in op.attrs or op.has_attr("is_test"):
                 op.attrs["is_test"] = True

@@ -177,7 +177,7 @@ class Operator:
         return as_stored(attrs[name])
 
     def has_attr(self, name: str) -> bool:
-        return name in self.attrs or name in self.all_attrs()
+        return name in self.all_attrs()
 
     @property
     def attr_names(self) -> list[str]:
