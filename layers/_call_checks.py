@@ -94,6 +94,15 @@ def _resample(default: str, default_format: str) -> Callable[..., None]:
     return check
 
 
+def _interpolate(input: Variable, out_shape: object = None, scale: object = None, **options: Any) -> None:
+    """Check the rank; `interpolate` checks it before all else, and looks at no layout."""
+    resample = options.get("resample", "BILINEAR")
+    if isinstance(input, Variable) and resample in ("BILINEAR", "NEAREST", "BICUBIC", "TRILINEAR"):
+        rank = 5 if resample == "TRILINEAR" else 4
+        _demand(len(input.shape) == rank, ValueError, f"{resample} resizes {rank}-D tensors, got {list(input.shape)}")
+
+
+_checks("interpolate")(_interpolate)
 _checks("image_resize")(_resample("BILINEAR", "NCHW"))
 _checks("resize_bilinear")(_resample("BILINEAR", "NCHW"))
 _checks("resize_nearest")(_resample("NEAREST", "NCHW"))

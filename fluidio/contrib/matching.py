@@ -75,7 +75,7 @@ def var_conv_2d(
     shape = [output_channel, input_channel * kernel[0] * kernel[1]]
     weight = helper.create_parameter(helper.param_attr, shape, dtype)
     out = helper.create_variable_for_type_inference(dtype)
-    read = helper.create_variable_for_type_inference(dtype)
+    read = helper.create_variable_for_type_inference(dtype, stop_gradient=True)
     helper.append_op(
         type="var_conv_2d",
         inputs={"X": [input], "ROW": [row], "COLUMN": [col], "W": [weight]},
@@ -98,7 +98,7 @@ def sequence_topk_avg_pooling(
     """The mean of the k largest elements of each row of a channel, for each k in topks."""
     helper = LayerHelper("sequence_topk_avg_pooling")
     out = helper.create_variable_for_type_inference(input.dtype)
-    places = helper.create_variable_for_type_inference("int32", stop_gradient=True)
+    places = helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)
     helper.append_op(
         type="sequence_topk_avg_pooling",
         inputs={"X": [input], "ROW": [row], "COLUMN": [col]},

@@ -6,7 +6,7 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import check_variable
+from fluidio.layers.arguments import check_variable, warn_like_fluid
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 from fluidio.program.op_def import RIGHT_GRADIENT_ATTR
@@ -145,6 +145,8 @@ def smooth_l1(
         inputs["InsideWeight"] = inside_weight
     if outside_weight is not None:
         inputs["OutsideWeight"] = outside_weight
+        if inside_weight is None:
+            warn_like_fluid("smooth_l1", "outside_weight without inside_weight is ignored; pass ones as inside_weight")
     helper.append_op(
         type="smooth_l1_loss",
         inputs=inputs,

@@ -8,8 +8,9 @@ import numpy as np
 
 from fluidio.initializer import NumpyArrayInitializer
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import warn_like_fluid
 from fluidio.ops.random.samplers import alias_tables
-from fluidio.param_attr import AttrLike
+from fluidio.param_attr import AttrLike, ParamAttr
 from fluidio.program import Variable
 
 __all__ = ["hsigmoid", "nce"]
@@ -51,7 +52,7 @@ def nce(
         ):
             fill = NumpyArrayInitializer(np.asarray(values, kind))
             inputs[slot] = helper.create_parameter(
-                attr=_constant_attr(),
+                attr=ParamAttr(),
                 shape=[num_total_classes],
                 dtype=kind,
                 default_initializer=fill,
@@ -79,12 +80,6 @@ def nce(
     return cost / (negative + 1)
 
 
-def _constant_attr() -> Any:
-    from fluidio.param_attr import ParamAttr
-
-    return ParamAttr(trainable=False)
-
-
 def hsigmoid(
     input: Variable,
     label: Variable,
@@ -107,6 +102,9 @@ def hsigmoid(
         )
     if num_classes is None or (not is_custom and num_classes < 2):
         raise ValueError(f"hsigmoid: num_classes must be at least 2, got {num_classes}")
+    if is_sparse and not is_custom:
+        warn_like_fluid("hsigmoid", "only the gradient of a custom tree can be sparse: it is dense here")
+        is_sparse = False
     rows = num_classes if is_custom else num_classes - 1
     weight = helper.create_parameter(helper.param_attr, [rows, input.shape[1]], input.dtype)
     inputs: dict[str, Any] = {"X": input, "W": weight, "Label": label}

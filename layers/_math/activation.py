@@ -172,7 +172,7 @@ def pow(x: Variable, factor: float | Variable = 1.0, name: str | None = None) ->
 
 def maxout(x: Variable, groups: int, name: str | None = None, axis: int = 1) -> Variable:
     """The largest of each group of channels."""
-    return _layer("maxout", x, name, groups=groups, axis=axis)
+    return _layer("maxout", x, name, groups=groups, axis=len(x.shape) - 1 if axis == -1 else axis)
 
 
 def log_softmax(

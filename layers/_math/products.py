@@ -106,10 +106,13 @@ def clamp(
 
 
 def cross(input: Variable, other: Variable, dim: int | None = None) -> Variable:
-    """Cross products along a dim of size 3, by default the first such dim."""
+    """Cross products along a dim of size 3, by default the first such dim.
+
+    Fluid: dim 0 counts as none given.
+    """
     helper = LayerHelper("cross")
     out = helper.create_variable_for_type_inference(check_variable("cross", "input", input).dtype)
-    return _pair("cross", input, other, out, helper, None if dim is None else {"dim": dim})
+    return _pair("cross", input, other, out, helper, {"dim": dim} if dim else None)
 
 
 def dist(x: Variable, y: Variable, p: float = 2) -> Variable:

@@ -45,7 +45,7 @@ def pad2d(
     inputs: dict[str, Any] = {"X": [check_variable("pad2d", "input", input)]}
     attrs: dict[str, Any] = {"mode": mode, "pad_value": pad_value, "data_format": data_format}
     if isinstance(paddings, Variable):
-        inputs["Paddings"] = [paddings]
+        inputs["Paddings"], attrs["paddings"] = [paddings], []
     else:
         attrs["paddings"] = as_list(paddings)
     out = helper.create_variable_for_type_inference(input.dtype)

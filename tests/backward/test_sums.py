@@ -94,9 +94,15 @@ def test_weights_that_two_hierarchical_losses_share_get_the_gradient_of_both(spa
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup):
         label = fluid.data("y", [None, 1], "int64")
+        tree: dict[str, Any] = {"num_classes": 5}
+        if sparse:  # a gradient is sparse in trees of one's own
+            feed |= {"table": np.hstack([0 * feed["y"], 1 + feed["y"] % 3]), "code": rng.integers(0, 2, (6, 2))}
+            table, code = (fluid.data(name, [None, 2], "int64") for name in ("table", "code"))
+            tree = {"num_classes": 4, "path_table": table, "path_code": code, "is_custom": True, "is_sparse": True}
         for name in ("x", "z"):
             weights = fluid.ParamAttr("w", fluid.initializer.Constant(0.5))
-            costs = fluid.layers.hsigmoid(fluid.data(name, [None, 4]), label, 5, weights, False, is_sparse=sparse)
+            inputs = fluid.data(name, [None, 4])
+            costs = fluid.layers.hsigmoid(inputs, label, param_attr=weights, bias_attr=False, **tree)
             losses.append(fluid.layers.mean(costs))
         fluid.optimizer.SGD(1.0).minimize(losses[0] + losses[1])
     exe = fluid.Executor(fluid.CPUPlace())

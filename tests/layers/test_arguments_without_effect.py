@@ -65,3 +65,15 @@ def test_bicubic_interpolation_is_for_interpolate_alone() -> None:
         assert main.global_block().ops[-1].type == "bicubic_interp"
         with pytest.raises(ValueError, match="resample"):
             L.image_resize(x, [3, 3], resample="BICUBIC")
+
+
+def test_hsigmoid_says_that_the_gradient_of_a_default_tree_is_dense() -> None:
+    x, y = fluid.data("x", [3, 4]), fluid.data("y", [3, 1], "int64")
+    with pytest.warns(UserWarning, match="only the gradient of a custom tree can be sparse"):
+        fluid.layers.hsigmoid(x, y, 6, is_sparse=True)
+
+
+def test_smooth_l1_says_that_an_outside_weight_alone_is_ignored() -> None:
+    x, y, weight = (fluid.data(name, [3, 4]) for name in "xyw")
+    with pytest.warns(UserWarning, match="pass ones as inside_weight"):
+        fluid.layers.smooth_l1(x, y, outside_weight=weight)

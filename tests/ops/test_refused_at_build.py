@@ -53,7 +53,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("huber_loss of other labels", lambda: L.huber_loss(_v(2, 1), _v(3, 1), 1.0), "the same shape"),
     ("kldiv_loss of other targets", lambda: L.kldiv_loss(_v(2, 3), _v(2, 4)), "the same shape"),
     ("smooth_l1 of vectors", lambda: L.smooth_l1(_v(2), _v(2)), "2 dims"),
-    ("smooth_l1 with one weight", lambda: L.smooth_l1(_v(2, 3), _v(2, 3), _v(2, 3)), "together"),
+    ("smooth_l1 with one weight", lambda: L.smooth_l1(_v(2, 3), _v(2, 3), _v(2, 3)), "OutsideWeight"),
     ("bpr_loss of flat labels", lambda: L.bpr_loss(_v(2, 3), _v(2, dtype="int64")), "number of dims"),
     ("a teacher of vectors", lambda: L.teacher_student_sigmoid_loss(_v(2), _v(2)), "2 dims"),
     ("a prior box that shrinks", lambda: L.prior_box(_v(1, 3, 4, 4), _v(1, 3, 8, 8), [4.0], [2.0]), "larger"),
@@ -74,7 +74,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
         "the same shape",
     ),
     ("a sum of two sizes", lambda: L.sum([_v(2), _v(3)]), "shape"),
-    ("cross along a dim of 4", lambda: L.cross(_v(4, 3), _v(4, 3), dim=0), "size 3"),
+    ("cross along a dim of 4", lambda: L.cross(_v(3, 4), _v(3, 4), dim=1), "size 3"),
 ]
 
 

@@ -25,7 +25,7 @@ def _infer_smooth_l1(c: InferContext) -> None:
     x = c.shape("X")
     _check_alike(c, "X", "Y")
     c.check(len(x) >= 2, f"X must have at least 2 dims, its shape is {list(x)}")
-    c.check(c.has("InsideWeight") == c.has("OutsideWeight"), "InsideWeight and OutsideWeight must be passed together")
+    c.check(c.has("OutsideWeight") or not c.has("InsideWeight"), "InsideWeight needs an OutsideWeight")
     c.same("Diff", "X")
     c.set("Out", (x[0], 1), c.dtype("X"), c.input("X").lod_level)
 
@@ -34,6 +34,7 @@ def _infer_smooth_l1(c: InferContext) -> None:
 def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: Array | None) -> tuple[Array, Array]:
     """Out = the sum over each row of 0.5 * (sigma * d)^2 where |d| < 1/sigma^2, and |d| - 0.5/sigma^2 elsewhere."""
     squared = k.attrs["sigma"] ** 2
+    inside, outside = _weights(inside, outside)
     diff = x - y if inside is None else (x - y) * inside
     size = k.xp.abs(diff)
     edge = _reciprocal(squared)
@@ -43,15 +44,20 @@ def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: A
     return diff, loss.reshape(x.shape[0], math.prod(x.shape[1:])).sum(axis=1, keepdims=True)
 
 
+def _weights(inside: Array | None, outside: Array | None) -> tuple[Array | None, Array | None]:
+    """Return the weights. Fluid: an OutsideWeight alone does not count."""
+    return (None, None) if inside is None else (inside, outside)
+
+
 def _reciprocal(squared: float) -> float:
     return 1 / squared if squared else math.inf
 
 
 @gradient("smooth_l1_loss", "Diff InsideWeight OutsideWeight Out@GRAD", "X@GRAD Y@GRAD")
-def smooth_l1_loss_grad(k: Call, diff: Array, inside: Array, outside: Array, dout: Array) -> KernelResult:
+def smooth_l1_loss_grad(k: Call, diff: Array, inside: Array | None, outside: Array | None, dout: Array) -> KernelResult:
     squared = k.attrs["sigma"] ** 2
     slope = k.xp.where(k.xp.abs(diff) < _reciprocal(squared), squared * diff, k.xp.sign(diff))
-    for weight in (inside, outside):
+    for weight in _weights(inside, outside):
         if weight is not None:
             slope = slope * weight
     slope = slope * dout.reshape(-1, *(1,) * (diff.ndim - 1))

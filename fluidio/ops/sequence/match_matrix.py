@@ -137,7 +137,6 @@ def var_conv_2d_grad(k: Call, x: Array, row: Array, column: Array, w: Array, dou
 def _infer_topk(c: InferContext) -> None:
     width = c.attrs["channel_num"] * len(c.attrs["topks"])
     c.set("Out", (c.shape("ROW")[0], width), c.dtype("X"), c.input("ROW").lod_level)
-    c.set("pos", dtype="int32")
 
 
 @op(
