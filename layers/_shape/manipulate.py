@@ -191,7 +191,8 @@ def _bounds(
         if isinstance(values, Variable):
             values.stop_gradient = True
             inputs[f"{word}Tensor"] = [values]
-            attrs["infer_flags"] = [-1] * dims
+            if word != "Strides":  # Fluid: strides in one tensor change no flag
+                attrs["infer_flags"] = [-1] * dims
             continue
         attrs[word.lower()] = plain_dims(values)
         if has_variables(values):

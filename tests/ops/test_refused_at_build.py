@@ -74,6 +74,14 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
         "the same shape",
     ),
     ("a sum of two sizes", lambda: L.sum([_v(2), _v(3)]), "shape"),
+    ("slice with an end too many", lambda: L.slice(_v(4, 5), [0], [1], [2, 3]), "ends must hold"),
+    ("slice with starts for fewer axes", lambda: L.slice(_v(4, 5), [0, 1], [1], [2, 3]), "starts must hold"),
+    (
+        "strided_slice with fewer strides",
+        lambda: L.strided_slice(_v(4, 5), [0, 1], [1, 1], [2, 3], [1]),
+        "strides must hold",
+    ),
+    ("crop_tensor to fewer dims", lambda: L.crop_tensor(_v(4, 5), [2]), "a size for each of the 2 dims"),
     ("cross along a dim of 4", lambda: L.cross(_v(3, 4), _v(3, 4), dim=1), "size 3"),
 ]
 

@@ -31,6 +31,15 @@ def _known(c: InferContext) -> list[bool]:
     return [flag != -1 for flag in flags] if flags else [not tensors] * len(c.attrs["axes"])
 
 
+def _check_bounds(c: InferContext, *names: str) -> None:
+    """Check that there is one of each for every axis, but where one tensor holds them all."""
+    axes = c.attrs["axes"]
+    for name in names:
+        count = len(c.op.input(f"{name.capitalize()}TensorList")) or len(c.attrs[name])
+        fits = count == len(axes) or c.has(f"{name.capitalize()}Tensor")
+        c.check(fits, f"{name} must hold a number for each of the axes {list(axes)}, got {count}")
+
+
 def _set_dims(c: InferContext, shape: list[int]) -> None:
     """Describe Out by the dims after slicing, without dropped ones."""
     for axis in sorted(c.attrs["decrease_axis"], reverse=True):
@@ -43,6 +52,7 @@ def _set_dims(c: InferContext, shape: list[int]) -> None:
 def _infer_slice(c: InferContext) -> None:
     shape = list(c.shape("Input"))
     a = c.attrs
+    _check_bounds(c, "starts", "ends")
     for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
         c.check(-len(shape) <= axis < len(shape), f"Input has {len(shape)} dims and no dim {axis}")
         if known and shape[axis] >= 0:
@@ -145,6 +155,7 @@ def _infer_strided(c: InferContext) -> None:
     a = c.attrs
     if any(c.has(slot) for slot in ("StartsTensor", "EndsTensor", "StridesTensor")):
         shape = [-1] * len(shape)  # Fluid: if one bound is a tensor, nothing is known
+    _check_bounds(c, "starts", "ends", "strides")
     for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
         if known and shape[axis] >= 0:
             piece = _step(shape[axis], a["starts"][i], a["ends"][i], a["strides"][i])
@@ -231,6 +242,7 @@ def _infer_crop_tensor(c: InferContext) -> None:
         c.set("Out", (-1,) * len(x), c.dtype("X"), c.input("X").lod_level)
         return
     shape = c.attrs["shape"] or [-1] * len(x)
+    c.check(len(shape) == len(x), f"shape must hold a size for each of the {len(x)} dims of X, got {list(shape)}")
     fixed = not (c.has("ShapeTensor") or c.has("Offsets") or c.has("OffsetsTensor"))
     offsets = c.attrs["offsets"] or [0] * len(x)
     dims = [

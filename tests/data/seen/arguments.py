@@ -25,6 +25,12 @@ def slice_from_zero_by_a_variable_step():
     return run([x[0 :: _index([2])]], {"x": numbers(4, 3)})
 
 
+def strides_in_one_tensor():
+    x = fluid.data("x", [4, 3], "float32")
+    out = layers.strided_slice(x, [0, 1], [0, 0], [4, 3], _index([2, 1]))
+    return [out, out.op.attr("infer_flags"), run([out], {"x": numbers(4, 3)})]
+
+
 def bounds_of_slices_have_no_gradient():
     x = fluid.data("x", [4, 3], "float32")
     low = _index([2]) - 1
