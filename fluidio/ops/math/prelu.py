@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fluidio.ops.kernel import Call, KernelResult, put_along_axis
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
@@ -62,7 +62,11 @@ def maxout(k: Call, x: Array) -> Array:
 @gradient("maxout", "X Out Out@GRAD", "X@GRAD")
 def maxout_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     grouped, axis = _grouped(k, x)
-    first = k.xp.expand_dims(grouped.argmax(axis=axis), axis)
-    dx = k.xp.zeros_like(grouped)
-    put_along_axis(k.xp, dx, first, k.xp.expand_dims(dout, axis), axis)
+    dx = k.xp.empty_like(grouped)
+    left = k.xp.ones(out.shape, bool)
+    for place in range(k.attrs["groups"]):  # the first that is the largest takes the gradient
+        at: tuple[slice | int, ...] = (*[slice(None)] * axis, place)
+        here = left & (grouped[at] == out)
+        dx[at] = k.xp.where(here, dout, 0)
+        left &= ~here
     return dx.reshape(x.shape)
