@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from fluidio.ops.compiled.products import product
+from fluidio.ops.fused.mkldnn import check_is_float
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import op
@@ -47,6 +48,7 @@ def _infer_fc(c: InferContext) -> None:
 @op("fc", "Input W Bias?", "Out", _FC, infer=_infer_fc, grad=False)
 def fc(k: Call, x: Any, w: Any, bias: Any) -> Any:
     """Out = the activation of Input @ W + Bias."""
+    check_is_float(x)
     dims = k.attrs["in_num_col_dims"]
     weight = w[:-4, :-4] if k.attrs["padding_weights"] else w
     out = product(x.reshape(math.prod(x.shape[:dims]), -1), weight)

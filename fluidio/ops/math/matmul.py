@@ -7,6 +7,7 @@ from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.compiled.products import product
+from fluidio.ops.fused.mkldnn import TURNED, check_is_float, is_turned, turned_shape
 from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
@@ -38,10 +39,15 @@ def _flat(array: Array, dims: int) -> Array:
     return array if array.ndim == 2 and dims == 1 else array.reshape(math.prod(shape[:dims]), math.prod(shape[dims:]))
 
 
-@op("mul", "X Y", "Out", {"x_num_col_dims": 1, "y_num_col_dims": 1}, infer=_infer_mul, grad=True)
+_MUL = {"x_num_col_dims": 1, "y_num_col_dims": 1, "use_mkldnn": False}
+
+
+@op("mul", "X Y", "Out", _MUL, infer=_infer_mul, grad=True)
 @summed_in_single
 def mul(k: Call, x: Array, y: Array) -> Array:
     """Out = X @ Y, both flattened to matrices at their num_col_dims."""
+    if k.attrs["use_mkldnn"]:
+        check_is_float(x)
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     try:
         if x.ndim == 2 and y.ndim == 2:
@@ -92,7 +98,10 @@ def _infer_matmul(c: InferContext) -> None:
     batch = a[:-2] if len(a) >= len(b) else b[:-2]
     for i, j in zip(a[:-2][::-1], b[:-2][::-1]):
         c.check(i == j or i < 0 or j < 0, f"X {list(x)} and Y {list(y)} must have the same batch dims")
-    c.set("Out", _out_shape(batch, a, b, len(x), len(y)), c.dtype("X"), c.input("X").lod_level)
+    shape = _out_shape(batch, a, b, len(x), len(y))
+    if is_turned(c.attrs):
+        shape = turned_shape(shape, c.attrs)
+    c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
 def _out_shape(batch: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...], nx: int, ny: int) -> tuple[int, ...]:
@@ -111,13 +120,15 @@ def _as_matrix(array: Array, left: bool, transposed: bool) -> Array:
     return array.swapaxes(-1, -2) if transposed else array
 
 
-_MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_number": 1}
+_MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_number": 1, **TURNED}
 
 
 @op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
 @summed_in_single
 def matmul(k: Call, x: Array, y: Array) -> Array:
     """Out = alpha * (X @ Y) on the last two dims, each operand transposed first if requested."""
+    if k.attrs["use_mkldnn"]:
+        check_is_float(x)
     a = _as_matrix(x, True, k.attrs["transpose_X"])
     b = _as_matrix(y, False, k.attrs["transpose_Y"])
     if k.attrs["head_number"] > 1:
@@ -129,7 +140,11 @@ def matmul(k: Call, x: Array, y: Array) -> Array:
         return _joined_heads(out) * k.attrs["alpha"]
     if k.attrs["alpha"] != 1.0:
         out *= k.attrs["alpha"]
-    return out.reshape(_out_shape(out.shape[:-2], a.shape, b.shape, x.ndim, y.ndim))
+    out = out.reshape(_out_shape(out.shape[:-2], a.shape, b.shape, x.ndim, y.ndim))
+    if not is_turned(k.attrs):
+        return out
+    shape = turned_shape(out.shape, k.attrs)
+    return (out.transpose(k.attrs["fused_transpose_Out"]) if k.attrs["use_mkldnn"] else out).reshape(shape)
 
 
 def _by_heads(k: Call, a: Array, b: Array) -> tuple[Array, Array]:

@@ -32,6 +32,7 @@ BATCH_NORM_ATTRS: dict[str, Any] = {
     "use_global_stats": False,
     "trainable_statistics": False,
     "fuse_with_relu": False,
+    "use_mkldnn": False,
 }
 _INPUTS = "X Scale Bias Mean Variance MomentumTensor?"
 _OUTPUTS = "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace?"
@@ -168,6 +169,8 @@ def batch_norm(
         factor = inverse * scale
         out = flat * layout.spread(factor)
         out += layout.spread(bias - mean * factor)
+        if a["fuse_with_relu"] and a["use_mkldnn"] and a["is_test"]:
+            xp.maximum(out, 0, out=out)
         return out.reshape(x.shape), mean, variance, mean.copy(), inverse, None
     if _is_single(k, x):
         return x, mean, variance, xp.zeros_like(mean), xp.zeros_like(variance), None

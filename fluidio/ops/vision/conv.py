@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.fused import mkldnn
 from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
@@ -24,6 +25,7 @@ def _attrs(dims: int) -> dict[str, Any]:
         "dilations": [1] * dims,
         "use_cudnn": False,
         "data_format": "NCHW" if dims == 2 else "NCDHW",
+        **mkldnn.ATTRS,
     }
 
 
@@ -232,9 +234,10 @@ def _register(name: str, dims: int) -> None:
     @summed_in_single
     def kernel(k: Call, x: Any, w: Any, bias: Any, residual: Any) -> Any:
         """Output = Input convolved with Filter [filters, channels / groups, *kernel]."""
+        mkldnn.check_is_float(x)
         x = first(k, x)
         out = correlate(k, x, w, Geometry(k, x.shape, w))
-        return back(k, out)
+        return back(k, mkldnn.completed(k, out, bias, None if residual is None else first(k, residual)))
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
     @summed_in_single

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.fused import mkldnn
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import windows
@@ -25,6 +26,7 @@ def _attrs(dims: int) -> dict[str, Any]:
         "dilations": [1] * dims,
         "use_cudnn": False,
         "data_format": "NCHW",
+        **mkldnn.ATTRS,
     }
 
 
@@ -76,7 +78,7 @@ def _register(name: str, dims: int) -> None:
     def kernel(k: Call, x: Any, w: Any, bias: Any) -> Any:
         """Output = the transposed convolution of Input with Filter [channels, filters / groups, *kernel]."""
         x = first(k, x)
-        return back(k, spread(k, x, w, geometry(k, x, w)))
+        return back(k, mkldnn.completed(k, spread(k, x, w, geometry(k, x, w)), bias, None))
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
     def kernel_grad(k: Call, x: Array, w: Array, dout: Array) -> KernelResult:

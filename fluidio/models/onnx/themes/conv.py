@@ -51,7 +51,29 @@ def conv(k: Op, x: Value, w: Value, bias: Value | None, residual: Value | None) 
     options = _common(k, k.rank(w) - 2)
     if w.constant is not None:
         options["kernel_shape"] = list(w.constant.shape[2:])
-    return channels_back(k, in_float32(k, "Conv", x, w, **options), layout)
+    out = in_float32(k, "Conv", x, w, **options)
+    added = residual if k.attr("fuse_residual_connection") else None
+    return channels_back(
+        k, _completed(k, out, bias, None if added is None else channels_first(k, added, layout)), layout
+    )
+
+
+def _completed(k: Op, out: Value, bias: Value | None, residual: Value | None) -> Value:
+    """Add what convolutions of models do that were optimized for MKL-DNN."""
+    if not k.attr("use_mkldnn"):
+        return out
+    if bias is not None:
+        out = k("Add", out, k.g.reshape(bias, [-1] + [1] * (k.rank(out) - 2)))
+    if residual is not None:
+        out = k("Add", out, residual)
+    kind, alpha = str(k.attr("fuse_activation", "")), float(k.attr("fuse_alpha", 0.0))
+    if kind in ("relu", "leaky_relu"):
+        return k("LeakyRelu", out, alpha=alpha)
+    if kind == "relu6":
+        return k("Max", k("Min", out, alpha), 0.0)
+    if kind == "swish":
+        return k("Mul", out, k("Sigmoid", k("Mul", out, alpha)))
+    return out
 
 
 @maps("conv2d_transpose", "depthwise_conv2d_transpose", "conv3d_transpose")
@@ -77,7 +99,7 @@ def conv_transpose(k: Op, x: Value, w: Value, bias: Value | None) -> Value:
         plain = [(n - 1) * s - p - q + e for n, s, p, q, e in zip(sizes, strides, before, after, spans, strict=True)]
         options["output_padding"] = [want - have for want, have in zip(wanted, plain, strict=True)]
     out = in_float32(k, "ConvTranspose", channels_first(k, x, layout), w, **options)
-    return channels_back(k, out, layout)
+    return channels_back(k, _completed(k, out, bias, None), layout)
 
 
 @maps("row_conv")

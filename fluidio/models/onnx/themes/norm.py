@@ -33,7 +33,7 @@ def batch_norm(
         if not last:
             factor, shift = (k.g.reshape(each, [-1] + [1] * (rank - 2)) for each in (factor, shift))
         out = k("Add", k("Mul", x, factor), shift, rank=rank)
-    if k.attr("fuse_with_relu"):
+    if k.attr("fuse_with_relu") and k.attr("use_mkldnn") and not k.attr("trainable_statistics"):
         out = k("Relu", out)
     return out, mean, variance
 

@@ -74,7 +74,15 @@ def matmul(k: Op, x: Value, y: Value) -> Value:
         drop.append(rank - 1)
     if len(drop) == rank:
         drop = drop[1:]
-    return k.g.squeeze(out, *drop) if drop else out
+    out = k.g.squeeze(out, *drop) if drop else out
+    return _laid_out_anew(k, out) if k.attr("fused_transpose_Out") and k.attr("fused_reshape_Out") else out
+
+
+def _laid_out_anew(k: Op, out: Value) -> Value:
+    """Transpose and reshape as models that were optimized for MKL-DNN do."""
+    if not k.attr("use_mkldnn"):
+        k.refuse("fused_transpose_Out without use_mkldnn is not mapped")
+    return k.g.reshape(k("Transpose", out, perm=k.ints("fused_transpose_Out")), k.ints("fused_reshape_Out"))
 
 
 @maps("bmm")
