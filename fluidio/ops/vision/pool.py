@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import windows
 from fluidio.ops.vision.conv import channels_last
+from fluidio.ops.vision.finite import weighted
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -215,6 +217,12 @@ def _stretches(size: int, parts: int) -> list[tuple[int, int]]:
     return [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
 
 
+def _means(x: Array, stretches: list[tuple[int, int]]) -> Array:
+    """Return the means of stretches of the last axis."""
+    means: Array = np.stack([x[..., low:high].sum(-1) / (high - low) for low, high in stretches], -1)
+    return means
+
+
 def _adaptive(k: Call, x: Array, sizes: list[tuple[int, int]], transpose: bool) -> Array:
     """Average each window, or with `transpose` spread gradients over it."""
     if transpose:
@@ -223,12 +231,16 @@ def _adaptive(k: Call, x: Array, sizes: list[tuple[int, int]], transpose: bool) 
             area = area[..., None] * np.array([high - low for low, high in _stretches(size, parts)], np.float32)
         x = x * k.dev.upload(1 / area)  # Fluid: the factor has 32 bits
     for dim, (size, parts) in enumerate(sizes):
+        stretches = _stretches(size, parts)
         rows = np.zeros((parts, size), x.dtype)
-        for row, (low, high) in zip(rows, _stretches(size, parts)):
+        for row, (low, high) in zip(rows, stretches):
             row[low:high] = 1 if transpose else 1 / (high - low)
         matrix = k.dev.upload(rows)
         moved = k.xp.moveaxis(x, 2 + dim, -1)
-        x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, 2 + dim)
+        if transpose or k.dev.is_gpu:
+            x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, 2 + dim)
+        else:
+            x = np.moveaxis(weighted(moved, matrix.T, partial(_means, moved, stretches)), -1, 2 + dim)
     return k.xp.ascontiguousarray(x)
 
 

@@ -12,6 +12,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import host_ints
 from fluidio.ops.vision.conv import channels_last
+from fluidio.ops.vision.finite import weighted
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -65,60 +66,72 @@ def _sizes(k: Call, sizes: tuple[int, ...], out_size: Any, size_list: Any, scale
     return outs
 
 
-def _matrix(k: Call, size: int, out: int, dtype: npt.DTypeLike) -> Array:
-    """Return the matrix [out, size] that resizes one axis, cached for later runs."""
-    a = k.attrs
-    key = ("resize", size, out, dtype)
-    if key not in k.state:
-        # In float32 like the original, so that neighbours change at the same pixels.
-        if out == 1:
-            ratio = np.float32(0)  # Fluid: a single output pixel is the first one, whatever the alignment
-        else:
-            ratio = np.float32((size - 1) / (out - 1) if a["align_corners"] else size / out)
-        places = np.arange(out, dtype=np.float32)
-        matrix = np.zeros((out, size), dtype)
-        rows = np.arange(out)
-        if a["interp_method"] == "nearest":
-            near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
-            matrix[rows, np.minimum(near, size - 1)] = 1
-        elif a["interp_method"] == "bicubic":
-            # Fluid: half pixels are computed in 64 bits and rounded to the input's precision.
-            source = ratio * places if a["align_corners"] else float(ratio) * (np.arange(out) + 0.5) - 0.5
-            _add_cubic(matrix, source.astype(dtype))
-        else:
-            half = out > 1 and a["align_mode"] == 0 and not a["align_corners"]
-            # Fluid: half pixels are computed in 64 bits and rounded to 32.
-            source = float(ratio) * (np.arange(out) + 0.5) - 0.5 if half else ratio * places
-            source = np.maximum(source, 0)
-            low = np.minimum(source.astype(np.int64), size - 1)
-            part = source.astype(np.float32) - low.astype(np.float32)
-            matrix[rows, low] += 1 - part
-            matrix[rows, np.minimum(low + 1, size - 1)] += part
-        k.state[key] = k.dev.upload(matrix)
-    return k.state[key]
+def _taps(a: dict[str, Any], size: int, out: int, dtype: npt.DTypeLike) -> list[tuple[Array, Array]]:
+    """Return which pixels of an axis make up the new ones, as (places, weights) of the first, second, ... of them."""
+    # In float32 like the original, so that neighbours change at the same pixels.
+    if out == 1:
+        ratio = np.float32(0)  # Fluid: a single output pixel is the first one, whatever the alignment
+    else:
+        ratio = np.float32((size - 1) / (out - 1) if a["align_corners"] else size / out)
+    places = np.arange(out, dtype=np.float32)
+    if a["interp_method"] == "nearest":
+        near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
+        return [(np.minimum(near, size - 1), np.ones(out, dtype))]
+    if a["interp_method"] == "bicubic":
+        # Fluid: half pixels are computed in 64 bits and rounded to the input's precision.
+        source = ratio * places if a["align_corners"] else float(ratio) * (np.arange(out) + 0.5) - 0.5
+        return _cubic_taps(source.astype(dtype), size)
+    half = out > 1 and a["align_mode"] == 0 and not a["align_corners"]
+    # Fluid: half pixels are computed in 64 bits and rounded to 32.
+    source = float(ratio) * (np.arange(out) + 0.5) - 0.5 if half else ratio * places
+    source = np.maximum(source, 0)
+    low = np.minimum(source.astype(np.int64), size - 1)
+    part = source.astype(np.float32) - low.astype(np.float32)
+    return [(low, (1 - part).astype(dtype)), (np.minimum(low + 1, size - 1), part.astype(dtype))]
 
 
-def _add_cubic(matrix: Array, source: Array) -> None:
-    """Add the weights of the four pixels around each position; the edge is repeated."""
-    sharp = matrix.dtype.type(-0.75)
+def _cubic_taps(source: Array, size: int) -> list[tuple[Array, Array]]:
+    """Return the four pixels around each position; the edge is repeated."""
+    sharp = source.dtype.type(-0.75)
     low = np.floor(source)
-    part = (source - low).astype(matrix.dtype)
+    part = source - low
     far, near = part + 1, part
     weights = [((sharp * d - 5 * sharp) * d + 8 * sharp) * d - 4 * sharp for d in (far, 3 - far)]
     inner = [((sharp + 2) * d - (sharp + 3)) * d * d + 1 for d in (near, 1 - near)]
-    rows = np.arange(matrix.shape[0])
-    for step, weight in zip((-1, 0, 1, 2), (weights[0], inner[0], inner[1], weights[1])):
-        np.add.at(matrix, (rows, np.clip(low + step, 0, matrix.shape[1] - 1).astype(np.int64)), weight)
+    steps = zip((-1, 0, 1, 2), (weights[0], inner[0], inner[1], weights[1]))
+    return [(np.clip(low + step, 0, size - 1).astype(np.int64), weight) for step, weight in steps]
+
+
+def _cached(k: Call, size: int, out: int, dtype: npt.DTypeLike) -> tuple[Array, list[tuple[Array, Array]]]:
+    """Return the matrix [out, size] that resizes one axis, and its taps, kept for later runs."""
+    key = ("resize", size, out, dtype)
+    if key not in k.state:
+        taps = _taps(k.attrs, size, out, dtype)
+        matrix = np.zeros((out, size), dtype)
+        for places, weights in taps:
+            np.add.at(matrix, (np.arange(out), places), weights)
+        k.state[key] = k.dev.upload(matrix), [(k.dev.upload(p), k.dev.upload(w)) for p, w in taps]
+    found: tuple[Array, list[tuple[Array, Array]]] = k.state[key]
+    return found
+
+
+def _resized(k: Call, x: Array, matrix: Array, taps: list[tuple[Array, Array]]) -> Array:
+    """Return X with its last axis resized; infinite and NaN pixels reach those only that they are part of."""
+
+    def exact() -> Array:
+        return sum((x[..., places] * weights for places, weights in taps[1:]), x[..., taps[0][0]] * taps[0][1])
+
+    return exact() if k.dev.is_gpu else weighted(x, matrix.T, exact)
 
 
 def _apply(k: Call, x: Array, sizes: tuple[int, ...], outs: list[int], transpose: bool) -> Array:
     """Resize each spatial axis in turn; with `transpose`, gradients."""
     start = 1 if channels_last(_layout(k.attrs)) else 2
     for dim, (size, out) in enumerate(zip(sizes, outs)):
-        matrix = _matrix(k, size, out, x.dtype)
+        matrix, taps = _cached(k, size, out, x.dtype)
         axis = start + dim
         moved = k.xp.moveaxis(x, axis, -1)
-        x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, axis)
+        x = k.xp.moveaxis(moved @ matrix if transpose else _resized(k, moved, matrix, taps), -1, axis)
     return k.xp.ascontiguousarray(x)
 
 
