@@ -55,6 +55,7 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `fluidio ARGV...` and return the exit status: 0, 1 for an error, 2 for wrong usage, 130 when interrupted."""
+    _open_closed_streams()
     args = sys.argv[1:] if argv is None else list(argv)
     debug = _take_debug(args)
     if debug:
@@ -76,12 +77,25 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"fluidio {name}: {_one_line(error)}", file=sys.stderr)
         return 1
+    except MemoryError as error:
+        if debug or name == "run":
+            raise
+        what = f" ({_one_line(error)})" if str(error) else ""
+        print(f"fluidio {name}: out of memory{what}: free some, raise `ulimit -v`, use fewer workers", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         if debug:
             raise
         hint = "; the same command again goes on from here" if name in _GO_ON else ""
         print(f"fluidio {name}: interrupted{hint}", file=sys.stderr)
         return 130
+
+
+def _open_closed_streams() -> None:
+    """Open what the caller has closed (`>&-`): a file of data must not become the process's standard output."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
 
 
 @contextlib.contextmanager

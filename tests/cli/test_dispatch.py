@@ -156,3 +156,27 @@ def test_a_wrong_number_says_what_is_expected(words: list[str], capsys: pytest.C
 def test_a_script_that_does_not_exist_is_all_that_run_speaks_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "gone.py"]) == 2
     assert capsys.readouterr().err == "fluidio run: can't open file 'gone.py': no such file\n"
+
+
+def test_too_little_memory_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(args: argparse.Namespace) -> int:
+        raise MemoryError("Unable to allocate 2 TiB")
+
+    _install(monkeypatch, run)
+    assert main(["check", "x"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("fluidio check: out of memory (Unable to allocate 2 TiB): ") and err.count("\n") == 1
+
+
+def test_closed_streams_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(args: argparse.Namespace) -> int:
+        print("result")
+        print("warning", file=sys.stderr)
+        return sys.stdin.readline() != ""
+
+    _install(monkeypatch, run)
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert main(["check", "x"]) == 0
+    for name in ("stdin", "stdout", "stderr"):
+        getattr(sys, name).close()
