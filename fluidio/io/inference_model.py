@@ -13,7 +13,7 @@ from fluidio.io.predicates import as_program, is_persistable
 from fluidio.io.saving import MODEL_KEY, save_vars
 from fluidio.layer_helper import LayerHelper
 from fluidio.ops.io.whole_files import finish_saving, saving_together, write_whole
-from fluidio.program import Operator, Program, Variable, program_guard
+from fluidio.program import Operator, Program, Variable, program_guard, unique_name
 from fluidio.program.proto import parse_program, serialize_program
 from fluidio.regular import open_regular
 
@@ -86,13 +86,29 @@ def _checked(given: object, kind: type, problem: str) -> list[Any]:
 
 def _through_scale(program: Program, targets: list[Variable]) -> list[Variable]:
     scaled = []
+    read = {name for block in program.blocks for op in block.ops if op.type != "fetch" for name in op.input_arg_names}
+    read.update(target.name for target in targets)
     with program_guard(program):
         for index, target in enumerate(targets):
             helper = LayerHelper("scale", name=f"save_infer_model/scale_{index}")
-            out = helper.create_variable_for_type_inference(target.dtype)
+            out = _output(program, helper.name, target, read)
             helper.append_op(type="scale", inputs={"X": [target]}, outputs={"Out": [out]}, attrs={"scale": 1.0})
             scaled.append(out)
     return scaled
+
+
+def _output(program: Program, prefix: str, target: Variable, read: set[str]) -> Variable:
+    """Create the variable that a target is scaled into, or take that of an earlier model.
+
+    Fluid: also takes one that the program reads, or another target; the model then computes something else.
+    """
+    block = program.current_block()
+    name = unique_name.generate(f"{prefix}.tmp")
+    while name != target.name and block.has_var(name):
+        if name not in read and block.var(name).dtype == target.dtype:
+            break
+        name = unique_name.generate(f"{prefix}.tmp")
+    return block.create_var(name=name, dtype=target.dtype, persistable=False, stop_gradient=False)
 
 
 def _without_ends(program: Program) -> Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,45 @@ def test_feed_and_fetch_ops_are_added_as_a_model_has_them() -> None:
         assert fluid.io._get_valid_program(fluid.CompiledProgram(program)) is program
         with pytest.raises(TypeError):
             fluid.io._get_valid_program(5)
+
+
+def _saved_again(folder: Path, order: Callable[[list[Any]], list[Any]]) -> tuple[Any, list[str]]:
+    """Save a model of two outputs, load it as a new process would, save it anew and run the result."""
+    main, startup = fluid.Program(), fluid.Program()
+    exe = fluid.Executor(fluid.CPUPlace())
+    with fluid.program_guard(main, startup), fluid.unique_name.guard(), fluid.scope_guard(fluid.Scope()):
+        x = fluid.data("x", [None, 2], "float32")
+        fluid.io.save_inference_model(str(folder / "a"), ["x"], [x + 1.0, x * 2.0], exe, main)
+    with fluid.unique_name.guard():
+        program, feeds, targets = fluid.io.load_inference_model(str(folder / "a"), exe)
+        fluid.io.save_inference_model(str(folder / "b"), feeds, order(targets), exe, program)
+    program, _, targets = fluid.io.load_inference_model(str(folder / "b"), exe)
+    found = exe.run(program, feed={"x": np.array([[1, 5]], "float32")}, fetch_list=targets)
+    return [each.tolist() for each in found], [target.name for target in targets]
+
+
+@pytest.mark.filterwarnings("ignore:nothing to save")
+def test_a_loaded_model_keeps_the_names_of_its_outputs(tmp_path: Path) -> None:
+    fluid.use_era("1.8")
+    found, names = _saved_again(tmp_path, list)
+    assert found == [[[2, 6]], [[2, 10]]]
+    assert names == ["save_infer_model/scale_0.tmp_0", "save_infer_model/scale_1.tmp_0"]
+    assert _saved_again(tmp_path, lambda targets: targets[1:])[1] == ["save_infer_model/scale_0.tmp_0"]
+
+
+@pytest.mark.filterwarnings("ignore:nothing to save")
+def test_outputs_of_a_loaded_model_can_be_saved_in_another_order(tmp_path: Path) -> None:
+    """1.8.5 takes the same names again, and the outputs stay in the old order."""
+    fluid.use_era("1.8")
+    assert _saved_again(tmp_path, lambda targets: targets[::-1])[0] == [[[2, 10]], [[2, 6]]]
+
+
+@pytest.mark.filterwarnings("ignore:nothing to save")
+def test_an_output_of_another_dtype_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    fluid.use_era("1.8")
+
+    def whole_numbers(targets: list[Any]) -> list[Any]:
+        with fluid.program_guard(targets[0].block.program):
+            return [fluid.layers.cast(targets[0], "int64"), targets[0]]
+
+    assert _saved_again(tmp_path, whole_numbers)[0] == [[[2, 6]], [[2, 6]]]
