@@ -35,6 +35,9 @@ class NativeConfig:
     def _device(self) -> int | None:
         return self.device if self.use_gpu else None
 
+    def _takes_names(self) -> bool:
+        return self.specify_input_name
+
 
 class AnalysisConfig:
     """A model folder, or a program file and a file of parameters, with switches.
@@ -131,6 +134,15 @@ class AnalysisConfig:
     def enable_mkldnn(self) -> None:
         """Do nothing: NumPy's own library is used."""
 
+    def set_mkldnn_op(self, ops: object) -> None:
+        """Do nothing: NumPy's own library is used."""
+
+    def set_mkldnn_cache_capacity(self, capacity: int = 0) -> None:
+        """Do nothing: NumPy's own library is used."""
+
+    def delete_pass(self, name: str) -> None:
+        """Do nothing: the program runs unchanged."""
+
     def disable_glog_info(self) -> None:
         """Do nothing: nothing is printed."""
 
@@ -154,3 +166,6 @@ class AnalysisConfig:
 
     def _device(self) -> int | None:
         return self._gpu
+
+    def _takes_names(self) -> bool:
+        return self._names

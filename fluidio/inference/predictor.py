@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from fluidio.inference.config import AnalysisConfig, NativeConfig
 from fluidio.inference.tensors import PaddleDType, PaddleTensor, dtype_of
 from fluidio.io import load_inference_model
 from fluidio.places import CPUPlace, CUDAPlace
+from fluidio.program.proto import serialize_program
 from fluidio.tensor import LoDTensor, Scope, scope_guard
 from fluidio.tensor.array import Array
 
@@ -73,19 +75,43 @@ class PaddlePredictor:
     def get_output_names(self) -> list[str]:
         return [target.name for target in self._targets]
 
+    def get_input_tensor_shape(self) -> dict[str, list[int]]:
+        """Return the declared dims of each input; -1 is open."""
+        block = self._program.global_block()
+        return {name: list(block.var(name).shape) for name in self._feeds}
+
+    def get_serialized_program(self) -> bytes:
+        return serialize_program(self._program)
+
     def run(self, inputs: Sequence[PaddleTensor]) -> list[PaddleTensor]:
-        """Run on a list of tensors, matched by name if all have one, else by position."""
+        """Run on a list of tensors in the order of the inputs, or by name with `switch_specify_input_names`."""
         if len(inputs) != len(self._feeds):
             raise ValueError(f"the model takes {len(self._feeds)} inputs, {', '.join(self._feeds)}; got {len(inputs)}")
-        names = [t.name for t in inputs] if all(t.name for t in inputs) else self._feeds
         feed = {}
-        for name, tensor in zip(names, inputs):
+        for name, tensor in zip(self._named([tensor.name for tensor in inputs]), inputs):
             feed[name] = LoDTensor()
             feed[name].set(tensor.as_ndarray())
             if tensor.lod:
                 feed[name].set_lod([list(level) for level in tensor.lod])
         found = self._execute(feed)
         return [PaddleTensor(np.array(t), name, t.lod()) for name, t in zip(self.get_output_names(), found)]
+
+    def _named(self, given: list[str]) -> list[str]:
+        """Return the input that each tensor is for."""
+        feeds: list[str] = list(self._feeds)
+        is_permuted = sorted(given) == sorted(feeds)
+        if self._config._takes_names() and len(feeds) > 1 and any(given):
+            if not is_permuted:
+                names = ", ".join(map(repr, given))
+                raise ValueError(f"the tensors are named {names}; the model takes {', '.join(feeds)}")
+            return given
+        if is_permuted and given != feeds:
+            warnings.warn(
+                f"the tensors are named {', '.join(given)} and taken by their position for {', '.join(feeds)}, as in "
+                "1.8.5; config.switch_specify_input_names() takes them by name",
+                stacklevel=3,
+            )
+        return feeds
 
     def get_input_tensor(self, name: str) -> _Port:
         """Return the input to copy into before `zero_copy_run`."""

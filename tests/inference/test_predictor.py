@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,45 @@ def test_mistakes_are_named() -> None:
         create_paddle_predictor("model")  # type: ignore[arg-type]
     with pytest.raises(NotImplementedError, match="tensorrt"):
         AnalysisConfig(MLP).enable_tensorrt_engine()
+
+
+@pytest.fixture
+def difference(tmp_path: Path) -> str:
+    """A model of a - 2 * b."""
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()), fluid.unique_name.guard():
+        a, b = (fluid.data(name, [None, 1], "float32") for name in ("a", "b"))
+        with pytest.warns(UserWarning, match="nothing to save"):
+            fluid.io.save_inference_model(str(tmp_path), ["a", "b"], [a - 2.0 * b], fluid.Executor(), main)
+    return str(tmp_path)
+
+
+def _run(model: str, names: tuple[str, str], by_name: bool) -> float:
+    config = AnalysisConfig(model)
+    config.switch_specify_input_names(by_name)
+    tensors = [PaddleTensor(np.array([[value]], "float32"), name) for name, value in zip(names, (1.0, 10.0))]
+    (out,) = create_paddle_predictor(config).run(tensors)
+    return float(out.as_ndarray()[0, 0])
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("p", "q"), ("", ""), ("a", "a"), ("a", "")])
+def test_tensors_are_taken_in_the_order_of_the_inputs(difference: str, names: tuple[str, str]) -> None:
+    assert _run(difference, names, False) == -19
+
+
+def test_names_in_another_order_are_ignored_with_a_warning(difference: str) -> None:
+    with pytest.warns(UserWarning, match="taken by their position"):
+        assert _run(difference, ("b", "a"), False) == -19
+
+
+def test_tensors_are_taken_by_name_where_the_config_says_so(difference: str) -> None:
+    assert _run(difference, ("b", "a"), True) == 8
+    assert _run(difference, ("", ""), True) == -19
+    with pytest.raises(ValueError, match="named 'p', 'q'; the model takes a, b"):
+        _run(difference, ("p", "q"), True)
+
+
+def test_a_predictor_describes_its_model(difference: str) -> None:
+    predictor = create_paddle_predictor(AnalysisConfig(difference))
+    assert predictor.get_input_tensor_shape() == {"a": [-1, 1], "b": [-1, 1]}
+    assert fluid.Program.parse_from_string(predictor.get_serialized_program()).num_blocks == 1
