@@ -75,6 +75,7 @@ def test_records_that_hold_the_magic_word_come_back(
     [
         (b"\x0a\x23", "the file ends inside a record"),
         (b"12345678", "but begins with 0x34333231"),
+        (b"\4\3\2\1" + bytes(16), "as Paddle has it, so pass --from recordio"),
         (MAGIC + struct.pack("<I", 1 << 28), "claims 268435456 bytes, but only 0 are left"),
         (MAGIC + struct.pack("<I", 1 << 29), "ends between its parts"),
         (MAGIC + struct.pack("<I", 3 << 29), "parts are out of order"),

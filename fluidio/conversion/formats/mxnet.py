@@ -19,6 +19,7 @@ from fluidio.conversion.rows import RowBuffer
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.format.dialects import MAGIC
 
 __all__ = ["read", "read_records", "write"]
 
@@ -54,7 +55,9 @@ def _part(path: str, number: int, file: Any, head: bytes, left: int) -> tuple[in
         raise ConversionError(f"{path}: record {number}: the file ends inside a record")
     magic, word = _words.unpack(head)
     if magic != _MAGIC:
-        raise ConversionError(f"{path}: record {number} must begin with {_MAGIC:#010x}, but begins with {magic:#010x}")
+        problem = f"{path}: record {number} must begin with {_MAGIC:#010x}, but begins with {magic:#010x}"
+        hint = ": this is RecordIO as Paddle has it, so pass --from recordio" if head.startswith(MAGIC) else ""
+        raise ConversionError(problem + hint)
     kind, length = word >> 29, word & ((1 << 29) - 1)
     if kind > _LAST or length > left:
         raise ConversionError(f"{path}: record {number} claims {length} bytes, but only {left} are left")
