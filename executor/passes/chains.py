@@ -14,6 +14,7 @@ from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame
 from fluidio.executor.passes.pointwise import BINARY, SINGLE, UNARY
 from fluidio.executor.passes.uses import Facts, Uses, has
+from fluidio.ops.compiled import curves
 from fluidio.ops.math.elementwise import fit
 from fluidio.ops.row_blocks import row_blocks
 from fluidio.tensor.array import Array
@@ -130,7 +131,7 @@ def _operands(x: Any, links: Sequence[_Link], values: Sequence[Any]) -> list[Arr
     """Return the second operands with the rank of x; None if the links cannot be one pass over x."""
     if type(x) is not np.ndarray or x.dtype.kind != "f" or not x.flags.c_contiguous:
         return None
-    if x.dtype != np.float32 and any(link.step.op.type in SINGLE for link in links):
+    if any(link.step.op.type in SINGLE for link in links) and not curves.fits(x):
         return None
     found: list[Array | None] = []
     for link in links:
