@@ -44,11 +44,14 @@
 typedef void Pack(const Grid *, const Target *, const Filters *, const float *, float *, Py_ssize_t, Py_ssize_t);
 typedef int Correlate(const Grid *, const Target *, const float *, const float *, float *, Py_ssize_t, Py_ssize_t);
 
+typedef void Columns(const Grid *, const float *, float *, Py_ssize_t, Py_ssize_t, Move *);
+
 typedef struct {
     Py_ssize_t high, lanes;
     Pack *pack, *spread_filters;
     Correlate *correlate, *direct, *planes, *winograd;
     Correlate *filter_gradient, *direct_gradient, *planes_gradient, *winograd_gradient;
+    Columns *take_columns, *add_columns;
 } Set;
 
 #define SET(high, bits)                                                                                                \
@@ -63,7 +66,9 @@ typedef struct {
      filter_gradient_##bits,                                                                                           \
      direct_gradient_##bits,                                                                                           \
      planes_gradient_##bits,                                                                                           \
-     winograd_gradient_##bits}
+     winograd_gradient_##bits,                                                                                         \
+     take_columns_##bits,                                                                                              \
+     add_columns_##bits}
 static const Set sets[] = {
     SET(4, 128),
 #if defined(__x86_64__)
@@ -405,10 +410,14 @@ static PyObject *filter_gradient(PyObject *module, PyObject *args) {
     return finish(&work, atomic_load(&p.failed));
 }
 
+#include "_column_matrix.h"
+
 static PyMethodDef methods[] = {
     {"instructions", instructions, METH_VARARGS, NULL},
     {"correlate", correlate, METH_VARARGS, NULL},
     {"filter_gradient", filter_gradient, METH_VARARGS, NULL},
+    {"take_columns", take_columns, METH_VARARGS, NULL},
+    {"add_columns", add_columns, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

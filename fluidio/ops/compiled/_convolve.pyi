@@ -20,6 +20,12 @@ def correlate(
     threads: int,
     /,
 ) -> None: ...
+def take_columns(
+    images: Buffer, columns: Buffer, taps: Buffer, image_sizes: _Sizes, grid: _Sizes, worth: int, threads: int, /
+) -> None: ...
+def add_columns(
+    columns: Buffer, images: Buffer, taps: Buffer, image_sizes: _Sizes, grid: _Sizes, worth: int, threads: int, /
+) -> None: ...
 def filter_gradient(
     images: Buffer,
     gradients: Buffer,

@@ -150,4 +150,5 @@ TARGET static int NAME(filter_gradient)(const Grid *g, const Target *t, const fl
 
 #include "_direct.h"
 #include "_planes.h"
+#include "_columns.h"
 #include "_winograd.h"

@@ -28,7 +28,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["compiled", "correlate", "filter_gradient", "is_for", "spread"]
+__all__ = ["compiled", "correlate", "filter_gradient", "is_for", "spread", "taps_of"]
 
 _WORTH_A_THREAD = 1 << 20
 """Multiplications below which another thread costs more than it saves."""
@@ -61,6 +61,11 @@ def _backward(g: Geometry, dim: int, rest: int) -> list[tuple[int, int]]:
     """Return the taps that reach inputs with this remainder, and the output that each tap meets there."""
     reached = [(i, rest + g.pads[dim][0] - i * g.dilations[dim]) for i in range(g.kernel[dim])]
     return [(i, at // g.strides[dim]) for i, at in reached if at % g.strides[dim] == 0]
+
+
+def taps_of(g: Geometry) -> Array:
+    """Return all taps of a convolution."""
+    return _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
 
 
 def _run(images: Any, filters: Any, out: Any, taps: Any, g: Geometry, grid: Any, target: Any, strides: Any) -> None:
@@ -113,8 +118,7 @@ def correlate(x: Array, w: Array, g: Geometry) -> Array:
         sizes = filters, channels, g.images * g.outs[0] * g.outs[1]
         return products.multiply(w, _met(x, g), out, sizes, images=(1, g.images, g.images))
     area = g.kernel[0] * g.kernel[1]
-    taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
-    _run(x, w, out, taps, g, (*g.outs, *g.strides), (0, 0, 1, 1), (w.shape[1] * area, area))
+    _run(x, w, out, taps_of(g), g, (*g.outs, *g.strides), (0, 0, 1, 1), (w.shape[1] * area, area))
     return out
 
 
@@ -147,7 +151,7 @@ def filter_gradient(x: Array, y: Array, w: Array, g: Geometry) -> Array:
     if _is_product(g, w):
         sizes = w.shape[0], g.images * g.outs[0] * g.outs[1], w.shape[1]
         return products.multiply(y, _met(x, g), out, sizes, (False, True), (g.images, g.images, 1))
-    taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
+    taps = taps_of(g)
     sizes, outs = (g.images, w.shape[1], *g.sizes), (w.shape[0] // g.groups, *g.outs)
     grid, target, area = (*g.outs, *g.strides), (0, 0, 1, 1), len(taps)
     strides = (w.shape[1] * area, area)
