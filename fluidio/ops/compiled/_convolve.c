@@ -175,7 +175,8 @@ static int by_winograd(Work *work) {
    image, however large the dilation. */
 static int all_meet(const Grid *g) {
     for (const int64_t *tap = g->tap; tap < g->tap + 3 * g->taps; tap += 3)
-        if (tap[0] <= -g->rows || tap[0] >= g->height || tap[1] <= -g->cols || tap[1] >= g->width)
+        if (tap[0] + (g->rows - 1) * g->step_y < 0 || tap[0] >= g->height || tap[1] + (g->cols - 1) * g->step_x < 0 ||
+            tap[1] >= g->width)
             return 0;
     return 1;
 }
@@ -184,8 +185,7 @@ static int all_meet(const Grid *g) {
 static const Set *directly(const Work *work) {
     const Grid *g = &work->g;
     const Target *t = &work->t;
-    if (g->step_x != 1 || g->step_y != 1 || t->step_x != 1 || t->step_y != 1 || t->filters <= FEW ||
-        g->taps == 1 || !all_meet(g))
+    if (t->step_x != 1 || t->step_y != 1 || t->filters <= FEW || g->taps == 1 || !all_meet(g))
         return NULL;
     int narrow = g->channels < NOT_MANY || t->filters < NOT_MANY;
     for (const Set *set = use; set == use || (narrow && set >= sets && 2 * set->lanes == use->lanes); set--)

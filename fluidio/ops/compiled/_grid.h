@@ -1,5 +1,12 @@
 /* Grids of places and what taps meet there, as lists of runs of floats. */
 
+/* Have a vector in a register. */
+#if defined(__x86_64__)
+#define IN_REGISTER(vector) __asm__("" : "+v"(vector))
+#else
+#define IN_REGISTER(vector) (void)(vector)
+#endif
+
 /* Where columns come from: images of one group, and the grid of places over them. */
 typedef struct {
     Py_ssize_t images, channels, height, width, plane, image; /* plane, image: floats from one to the next */

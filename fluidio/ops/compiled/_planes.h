@@ -14,42 +14,35 @@ typedef struct {
     Py_ssize_t first_y, first_x, lines, pitch, phase, size, places;
 } NAME(Plane);
 
-static NAME(Plane) NAME(plane)(const Grid *g, Py_ssize_t rows) {
+static NAME(Plane) NAME(plane)(const Grid *g, Py_ssize_t rows, Py_ssize_t cols) {
     Py_ssize_t top = g->tap[0], bottom = top, left = g->tap[1], right = left;
     for (Py_ssize_t tap = 1; tap < g->taps; tap++) {
         Py_ssize_t y = g->tap[3 * tap], x = g->tap[3 * tap + 1];
         top = y < top ? y : top, bottom = y > bottom ? y : bottom;
         left = x < left ? x : left, right = x > right ? x : right;
     }
-    NAME(Plane) plane = {top, left, rows + (bottom - top) / g->step_y, g->cols + (right - left) / g->step_x, 0, 0, 0};
+    NAME(Plane) plane = {top, left, rows + (bottom - top) / g->step_y, cols + (right - left) / g->step_x, 0, 0, 0};
     plane.phase = plane.lines * plane.pitch;
     plane.size = g->step_y * g->step_x * plane.phase + ABREAST * LANES;
     plane.places = (rows - 1) * plane.pitch + g->cols;
     return plane;
 }
 
-/* Set where each tap begins in a plane. */
-static void NAME(set_distances)(const Grid *g, const NAME(Plane) *plane, Py_ssize_t *at) {
-    for (Py_ssize_t tap = 0; tap < g->taps; tap++) {
-        Py_ssize_t y = g->tap[3 * tap] - plane->first_y, x = g->tap[3 * tap + 1] - plane->first_x;
+/* Set where each tap begins in a plane; the last is repeated up to `count`. */
+static void NAME(set_distances)(const Grid *g, const NAME(Plane) *plane, Py_ssize_t count, Py_ssize_t *at) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const int64_t *tap = g->tap + 3 * (i < g->taps ? i : g->taps - 1);
+        Py_ssize_t y = tap[0] - plane->first_y, x = tap[1] - plane->first_x;
         Py_ssize_t phase = y % g->step_y * g->step_x + x % g->step_x;
-        at[tap] = phase * plane->phase + y / g->step_y * plane->pitch + x / g->step_x;
+        at[i] = phase * plane->phase + y / g->step_y * plane->pitch + x / g->step_x;
     }
 }
 
-/* Copy every second float from `from` on: `count` of them. */
-TARGET static inline void NAME(every_second)(float *to, const float *from, Py_ssize_t count) {
-    Py_ssize_t i = 0;
-#if !defined(__clang__)
-    typedef int32_t choice __attribute__((vector_size(LANES * 4)));
-    choice even;
-    for (int lane = 0; lane < LANES; lane++)
-        even[lane] = 2 * lane;
-    for (; i + LANES < count; i += LANES) /* the second vector ends before the next float to copy */
-        *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), even);
-#endif
-    for (; i < count; i++)
-        to[i] = from[2 * i];
+static Py_ssize_t *NAME(distances)(const Grid *g, const NAME(Plane) *plane, Py_ssize_t count) {
+    Py_ssize_t *at = malloc(sizeof(Py_ssize_t) * count);
+    if (at != NULL)
+        NAME(set_distances)(g, plane, count, at);
+    return at;
 }
 
 /* Fill a plane for the rows of places from `row` on; what is outside the image stays zero, if it was. */
@@ -98,7 +91,7 @@ TARGET static void NAME(add_taps)(const Py_ssize_t *at, Py_ssize_t taps, const f
 /* Correlate rows [begin, end) of places, counted over all images, with the packed filters of a tile. */
 TARGET static int NAME(planes)(const Grid *g, const Target *t, const float *from, const float *packed, float *to,
                                Py_ssize_t begin, Py_ssize_t end) {
-    NAME(Plane) plane = NAME(plane)(g, g->rows);
+    NAME(Plane) plane = NAME(plane)(g, g->rows, g->cols);
     float *memory = malloc(4 * (plane.size + plane.phase + ABREAST * LANES)), *sums = memory;
     Py_ssize_t *at = malloc(sizeof(Py_ssize_t) * g->taps);
     int failed = memory == NULL || at == NULL;
@@ -106,8 +99,8 @@ TARGET static int NAME(planes)(const Grid *g, const Target *t, const float *from
         Py_ssize_t image = line / g->rows, row = line % g->rows;
         rows = g->rows - row < end - line ? g->rows - row : end - line;
         if (rows != before) {
-            plane = NAME(plane)(g, rows);
-            NAME(set_distances)(g, &plane, at);
+            plane = NAME(plane)(g, rows, g->cols);
+            NAME(set_distances)(g, &plane, g->taps, at);
             memset(memory, 0, 4 * plane.size);
             sums = memory + plane.size;
         }
@@ -153,13 +146,13 @@ TARGET static inline void NAME(add_gradients)(const Py_ssize_t *at, int taps, co
 /* Compute the gradient of the channels [first, last) of the filters: dw[filter][channel][tap]. */
 TARGET static int NAME(planes_gradient)(const Grid *g, const Target *t, const float *from, const float *dy, float *dw,
                                         Py_ssize_t first, Py_ssize_t last) {
-    NAME(Plane) plane = NAME(plane)(g, g->rows);
+    NAME(Plane) plane = NAME(plane)(g, g->rows, g->cols);
     Py_ssize_t *at = malloc(sizeof(Py_ssize_t) * g->taps), room = plane.phase + LANES;
     float *memory = calloc(plane.size + t->filters * room, 4), *gradients = memory + plane.size;
     double *total = calloc((last - first) * t->filters * g->taps, sizeof(double));
     int failed = at == NULL || memory == NULL || total == NULL;
     if (!failed)
-        NAME(set_distances)(g, &plane, at);
+        NAME(set_distances)(g, &plane, g->taps, at);
     for (Py_ssize_t image = 0; image < g->images && !failed; image++) {
         for (Py_ssize_t filter = 0; filter < t->filters; filter++)
             for (Py_ssize_t row = 0; row < g->rows; row++)

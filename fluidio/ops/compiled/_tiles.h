@@ -5,6 +5,31 @@
 
 #include "_tile.h"
 
+TARGET static inline void NAME(copy)(float *to, const float *from, Py_ssize_t count) {
+    if (count < LANES) {
+        copy_few(to, from, count);
+        return;
+    }
+    for (Py_ssize_t i = 0; i + LANES <= count; i += LANES)
+        *(V *)(to + i) = *(const V *)(from + i);
+    *(V *)(to + count - LANES) = *(const V *)(from + count - LANES);
+}
+
+/* Copy every second float from `from` on: `count` of them. */
+TARGET static inline void NAME(every_second)(float *to, const float *from, Py_ssize_t count) {
+    Py_ssize_t i = 0;
+#if !defined(__clang__)
+    typedef int32_t choice __attribute__((vector_size(LANES * 4)));
+    choice even;
+    for (int lane = 0; lane < LANES; lane++)
+        even[lane] = 2 * lane;
+    for (; i + LANES < count; i += LANES) /* the second vector ends before the next float to copy */
+        *(V *)(to + i) = __builtin_shuffle(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), even);
+#endif
+    for (; i < count; i++)
+        to[i] = from[2 * i];
+}
+
 /* Do the moves of one tap for some channels: a row of `to` for each. Whole vectors are moved where that reads inside
    the source; what this writes too far is overwritten by the next move or row, or is slack behind the last. */
 TARGET static void NAME(gather)(float *to, Py_ssize_t to_row, const float *from, Py_ssize_t plane, Py_ssize_t channels,
@@ -20,6 +45,8 @@ TARGET static void NAME(gather)(float *to, Py_ssize_t to_row, const float *from,
             else if (step == 1 && source + rounded <= end)
                 for (Py_ssize_t i = 0; i < move->count; i += LANES)
                     *(V *)(target + i) = *(const V *)(source + i);
+            else if (step == 2)
+                NAME(every_second)(target, source, move->count);
             else
                 for (Py_ssize_t i = 0; i < move->count; i++)
                     target[i] = source[i * step];
@@ -148,7 +175,7 @@ TARGET static int NAME(filter_gradient)(const Grid *g, const Target *t, const fl
     return 0;
 }
 
-#include "_direct.h"
 #include "_planes.h"
+#include "_direct.h"
 #include "_columns.h"
 #include "_winograd.h"

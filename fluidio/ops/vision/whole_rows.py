@@ -1,4 +1,4 @@
-"""Convolutions whose kernel is as wide as the image: each output is a product with some whole rows (text, dense layers).
+"""Convolutions whose kernel is as wide as the image: outputs are products with whole rows (text, dense layers).
 
 The windows of rows are a matrix in which the elements of a row are neighbours, so nothing is gathered one by one.
 """
