@@ -12,7 +12,7 @@ import pytest
 from fluidio.ops import threads
 from fluidio.ops.compiled import products
 from fluidio.ops.kernel import Call, NumpyBackend
-from fluidio.ops.vision import columns, conv, fast_conv, whole_rows
+from fluidio.ops.vision import columns, conv, conv_ways, fast_conv, volumes, whole_rows
 
 pytestmark = pytest.mark.skipif(fast_conv.compiled is None, reason="there was no C compiler when fluidio was installed")
 
@@ -56,7 +56,7 @@ def test_a_convolution_and_its_gradients_are_those_of_numpy(
     seed: int, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     k, x, w = drawn(seed)
-    assert fast_conv.is_for(k, conv.Geometry(k, x.shape, w), x, w)
+    assert conv_ways.serve(k, x, w)
     found = all_three(k, x, w)
     monkeypatch.setattr(fast_conv, "compiled", None)
     for fast, plain in zip(found, all_three(k, x, w)):
@@ -165,6 +165,35 @@ def test_columns_in_memory_give_what_numpy_gives(
             assert np.abs(fast - wanted).max() < 1e-5 * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("strides", [[1, 1, 1], [2, 1, 2], [1, 2, 1]])
+@pytest.mark.parametrize("dilations", [[1, 1, 1], [2, 1, 1]])
+@pytest.mark.parametrize(
+    ("shape", "filters", "kernel", "groups"),
+    [((2, 3, 6, 9, 9), 8, (3, 3, 3), 1), ((3, 6, 5, 4, 7), 4, (1, 2, 3), 2), ((1, 2, 8, 5, 6), 3, (4, 5, 6), 1)],
+)
+def test_volumes_are_images_of_slices(
+    shape: tuple[int, ...],
+    filters: int,
+    kernel: tuple[int, ...],
+    groups: int,
+    dilations: list[int],
+    strides: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal(shape, np.float32)
+    w = rng.standard_normal((filters, shape[1] // groups, *kernel), np.float32)
+    k = drawn(0)[0]
+    pads = [2, 1, 0, 1, 1, 0]
+    k.attrs.update(strides=strides, paddings=pads, dilations=dilations, groups=groups, data_format="NCDHW")
+    k.attrs.update(padding_algorithm="EXPLICIT")
+    exact = all_three(k, x.astype(np.float64), w.astype(np.float64))
+    for most in (volumes._MOST, 1):  # all volumes at a time, and each by itself
+        monkeypatch.setattr(volumes, "_MOST", most)
+        for fast, wanted in zip(all_three(k, x, w), exact):
+            assert np.abs(fast - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
 def test_columns_serve_where_places_are_few_or_meet_little() -> None:
     if products.compiled is None:
         pytest.skip("no wide vectors")
@@ -258,7 +287,7 @@ def test_sizes_that_do_not_fit_the_arrays_are_refused() -> None:
 def test_images_of_other_dtypes_go_the_way_of_numpy() -> None:
     k, x, w = drawn(1)
     g = conv.Geometry(k, x.shape, w)
-    assert not fast_conv.is_for(k, g, x.astype(np.float64), w)
+    assert not conv_ways.serve(k, x.astype(np.float64), w)
     assert conv.correlate(k, x.astype(np.float64), w.astype(np.float64), g).dtype == np.float64
 
 

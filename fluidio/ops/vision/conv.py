@@ -9,7 +9,7 @@ from fluidio.ops.fused import mkldnn
 from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.vision import columns, fast_conv, whole_rows, windows
+from fluidio.ops.vision import conv_ways, windows
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -165,17 +165,10 @@ def _filters(w: Array, g: Geometry) -> Array:
     return w.reshape(g.groups, w.shape[0] // g.groups, g.depth)
 
 
-def _fast(g: Geometry, w: Array, back: bool = False) -> Any:
-    """Return the module that computes a convolution in C fastest, or transposes it."""
-    if whole_rows.are_met(g):
-        return whole_rows
-    return columns if (columns.spreads(g, w) if back else columns.serves(g, w)) else fast_conv
-
-
 def correlate(k: Call, x: Array, w: Array, g: Geometry) -> Array:
     """Return the convolution of X [N, C, *] with W [F, C / groups, *]."""
-    if fast_conv.is_for(k, g, x, w):
-        return _fast(g, w).correlate(x, w, g)
+    if conv_ways.serve(k, x, w):
+        return conv_ways.correlate(x, w, g)
     filters = _filters(w, g)
     out = k.xp.empty((g.images, w.shape[0], *g.outs), x.dtype)
     for part in g.blocks():
@@ -196,8 +189,8 @@ def correlate(k: Call, x: Array, w: Array, g: Geometry) -> Array:
 
 def spread(k: Call, y: Array, w: Array, g: Geometry) -> Array:
     """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
-    if fast_conv.is_for(k, g, y, w):
-        return _fast(g, w, back=True).spread(y, w, g)
+    if conv_ways.serve(k, y, w):
+        return conv_ways.spread(y, w, g)
     filters = _filters(w, g).swapaxes(1, 2)
     x = k.xp.empty((g.images, g.channels, *g.sizes), y.dtype)
     for part in g.blocks():
@@ -215,8 +208,8 @@ def spread(k: Call, y: Array, w: Array, g: Geometry) -> Array:
 
 def filter_gradient(k: Call, x: Array, y: Array, w: Array, g: Geometry) -> Array:
     """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
-    if fast_conv.is_for(k, g, x, y, w):
-        return (whole_rows if whole_rows.are_met(g) else fast_conv).filter_gradient(x, y, w, g)
+    if conv_ways.serve(k, x, y, w):
+        return conv_ways.filter_gradient(x, y, w, g)
     total = k.xp.zeros((g.groups, w.shape[0] // g.groups, g.depth), w.dtype)
     for part in g.blocks():
         images = g.load(k, x[part])

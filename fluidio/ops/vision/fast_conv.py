@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidio.ops.compiled import products
-from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share, thread_count
 from fluidio.tensor.array import Array
 
@@ -28,7 +27,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["compiled", "correlate", "filter_gradient", "is_for", "spread", "taps_of"]
+__all__ = ["compiled", "correlate", "filter_gradient", "spread", "taps_of"]
 
 _WORTH_A_THREAD = 1 << 20
 """Multiplications below which another thread costs more than it saves."""
@@ -36,16 +35,6 @@ _WORTH_A_COPY = 1 << 16
 """Elements below which another thread costs more than it saves to copy them."""
 _WORTH_A_PRODUCT = 16
 """Filters, channels and places from which kernels of 1 x 1 are faster as a product."""
-
-
-def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
-    """Return whether the functions here can compute this convolution."""
-    return (
-        compiled is not None
-        and not k.dev.is_gpu
-        and len(g.kernel) == 2
-        and all(type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous for a in arrays)
-    )
 
 
 def _taps(rows: Sequence[tuple[int, int]], cols: Sequence[tuple[int, int]], width: int) -> Array:

@@ -37,7 +37,7 @@ def _windows(x: Array, g: Geometry) -> Array:
         (g.images, g.outs[0], g.channels, height, width),
         (image, g.strides[0] * row, channel, g.dilations[0] * row, element),
     )
-    return view.reshape(g.images * g.outs[0], -1)
+    return np.ascontiguousarray(view).reshape(g.images * g.outs[0], -1)
 
 
 def _padded(g: Geometry, dtype: np.dtype[np.float32]) -> Array:
@@ -47,7 +47,8 @@ def _padded(g: Geometry, dtype: np.dtype[np.float32]) -> Array:
 
 def _rows(y: Array, g: Geometry) -> Array:
     """Return output gradients [N, F, outputs, 1] as [N * outputs, F]."""
-    return y.reshape(g.images, -1, g.outs[0]).transpose(0, 2, 1).reshape(g.images * g.outs[0], -1)
+    turned = np.ascontiguousarray(y.reshape(g.images, -1, g.outs[0]).transpose(0, 2, 1))
+    return turned.reshape(g.images * g.outs[0], -1)
 
 
 def correlate(x: Array, w: Array, g: Geometry) -> Array:
