@@ -9,6 +9,7 @@ from typing import Any
 
 from fluidio.ops.compiled import layer_norm as fast
 from fluidio.ops.kernel import Call, KernelResult
+from fluidio.ops.norm import planes
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.row_blocks import row_blocks
 from fluidio.program.infer import InferContext
@@ -117,6 +118,9 @@ def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance:
     return None if dx is None else dx.reshape(x.shape), dscale, dbias
 
 
+_GRADIENTS = ("X@GRAD", "Scale@GRAD", "Bias@GRAD")
+
+
 def _channels_first(k: Call, x: Array) -> Array:
     """Return X with its channels at axis 1."""
     return k.xp.moveaxis(x, -1, 1) if k.attrs.get("data_layout") == "NHWC" else x
@@ -181,6 +185,8 @@ def _joined(k: Call, parts: list[Array], shape: tuple[int, ...]) -> Array:
 def group_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tuple[Array, ...]:
     """Y = each group of channels of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
     first = _channels_first(k, x)
+    if first is x and planes.fits(x, scale, bias) and x.shape[1] % k.attrs["groups"] == 0:
+        return planes.group_norm(first, scale, bias, k.attrs["groups"], k.attrs["epsilon"])
     parts = [_standardise(k.xp, rows, k.attrs["epsilon"]) for rows in _by_group(k, first)]
     out = _joined(k, [part[0] for part in parts], first.shape)
     if scale is not None:
@@ -212,6 +218,11 @@ def group_norm_grad(
     k: Call, x: Array | None, scale: Array | None, bias: Array, mean: Array | None, variance: Array, y: Array, dy: Array
 ) -> KernelResult:
     d = _channels_first(k, dy)
+    even = d is dy and d.shape[1] % k.attrs["groups"] == 0
+    if x is not None and mean is not None and scale is not None and even and planes.fits(x, scale, mean, variance, d):
+        inverse = 1 / k.xp.sqrt(variance + variance.dtype.type(k.attrs["epsilon"]))
+        found = planes.group_norm_grad(x, scale, mean, inverse, d, k.wants("X@GRAD"))
+        return tuple(each if k.wants(slot) else None for each, slot in zip(found, _GRADIENTS))
     chosen = [groups for _, groups in _divisions(d.shape[1], k.attrs["groups"])]
     inverses = [1 / k.xp.sqrt(variance[:, groups, None] + k.attrs["epsilon"]) for groups in chosen]
     if x is None or mean is None:  # Fluid: its gradient op reads only the result
@@ -267,6 +278,8 @@ def _infer_instance_norm(c: InferContext) -> None:
 )
 def instance_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tuple[Array, ...]:
     """Y = each channel of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
+    if planes.fits(x, scale, bias):
+        return planes.instance_norm(x, scale, bias, k.attrs["epsilon"])
     rows = x.reshape(x.shape[0], x.shape[1], -1)
     out, mean, _, inverse = _standardise(k.xp, rows, k.attrs["epsilon"])
     out = out.reshape(x.shape)
@@ -281,6 +294,9 @@ def instance_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) ->
 def instance_norm_grad(
     k: Call, x: Array, scale: Array | None, bias: Array, mean: Array, saved: Array, dy: Array
 ) -> KernelResult:
+    if planes.fits(x, scale, mean, saved, dy):
+        found = planes.instance_norm_grad(x, scale, mean, saved, dy, k.wants("X@GRAD"))
+        return tuple(each if k.wants(slot) else None for each, slot in zip(found, _GRADIENTS))
     rows = x.reshape(x.shape[0], x.shape[1], -1)
     inverse = saved.reshape(*rows.shape[:2], 1)
     normal = (rows - mean.reshape(*rows.shape[:2], 1)) * inverse
