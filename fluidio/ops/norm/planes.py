@@ -71,9 +71,9 @@ def group_norm_grad(
 ) -> tuple[Array | None, Array, Array]:
     """Return the gradients of X, Scale and Bias; `mean` and `inverse` (1 / deviation) are [image, group]."""
     count, planes = mean.size, x.shape[0] * x.shape[1]
-    each = [np.repeat(values.reshape(-1), planes // count) for values in (mean, inverse)]
-    ones = _repeated(None, planes, 1.0)
-    _, *sums = channels.normalise_grad(_planes(x, planes), _planes(dy, planes), None, ones, *each, True, False)
+    means, inverses = (np.repeat(values.reshape(-1), planes // count) for values in (mean, inverse))
+    ones, flat = _repeated(None, planes, 1.0), (_planes(x, planes), _planes(dy, planes))
+    _, *sums = channels.normalise_grad(*flat, None, ones, means, inverses, True, False)
     dscale, dbias = (values.reshape(x.shape[:2]).sum(axis=0) for values in sums)
     if not wants_dx:
         return None, dscale, dbias
