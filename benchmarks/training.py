@@ -37,7 +37,8 @@ LEGACY = [
     "ctc",
     "startup",
 ]
-GROUPS = {"models": CASES, "small": SMALL, "legacy": LEGACY}
+MORE = ["mobilenet", "darknet", "unet", "text_image"]
+GROUPS = {"models": CASES, "more": MORE, "small": SMALL, "legacy": LEGACY}
 BEGIN, END = "<!-- training: begin -->\n", "<!-- training: end -->"
 OURS, REAL, TORCH = "fluidio", "Fluid 1.8.5", "PyTorch"
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -99,7 +100,7 @@ def names(case: str, options: argparse.Namespace) -> list[str]:
     found = [OURS]
     if options.real and case != "lstm_all_gates":  # 1.8.5 has no such switch
         found.append(REAL)
-    if importlib.util.find_spec("torch") is not None and case in CASES and not options.no_torch:
+    if importlib.util.find_spec("torch") is not None and case in [*CASES, *MORE] and not options.no_torch:
         found.append(TORCH)
     return found
 
@@ -159,7 +160,7 @@ def put(path: Path, table: str) -> None:
 def main() -> None:
     """Measure each case and print the table, row by row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    everything = ", ".join([*GROUPS, *CASES, *SMALL, *LEGACY])
+    everything = ", ".join([*GROUPS, *CASES, *MORE, *SMALL, *LEGACY])
     parser.add_argument("cases", nargs="*", default=["models"], help=f"of {everything}")
     parser.add_argument("--real", default=os.environ.get("FLUID185"), help="a Python with paddlepaddle 1.8.5")
     parser.add_argument("--no-torch", action="store_true", help="leave PyTorch out")

@@ -3,7 +3,7 @@
     python training_cases.py CASE       (then as `training_serve.py` says)
 
 Each case is a function that returns (loss, batches): add yours to CASES.
-More of them are in `training_models.py` and `legacy_cases.py`.
+More of them are in `training_models.py`, `image_cases.py` and `legacy_cases.py`.
 """
 
 import os
@@ -14,6 +14,7 @@ if os.environ.get("FLUID_UNDER_TEST") == "paddle":
 else:
     import fluidio as fluid
 
+import image_cases
 import legacy_cases
 import numpy as np
 from training_models import MODELS
@@ -107,7 +108,9 @@ def make():
     """Return a step of the case that the command line names."""
     fluid.default_startup_program().random_seed = fluid.default_main_program().random_seed = 1
     name = sys.argv[1]
-    loss, batches = CASES[name]() if name in CASES else dict(MODELS, **legacy_cases.CASES)[name](fluid)
+    loss, batches = (
+        CASES[name]() if name in CASES else dict(MODELS, **legacy_cases.CASES, **image_cases.CASES)[name](fluid)
+    )
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
     program, fetched = fluid.default_main_program(), [loss]

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from itertools import pairwise
 
+import image_torch
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -181,7 +182,7 @@ def make() -> Callable[[], None]:
     torch.manual_seed(0)
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     name = sys.argv[1].replace("lstm_all_gates", "lstm_text")
-    optimizers, loss = globals()[name]()
+    optimizers, loss = (image_torch.CASES.get(name) or globals()[name])()
 
     def step() -> None:
         for optimizer in optimizers:
