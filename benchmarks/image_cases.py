@@ -1,5 +1,4 @@
-"""More nets of legacy programs: depthwise, transposed and leaky ones, and text as an image; `image_torch.py` has them in
-PyTorch.
+"""More nets of legacy programs: depthwise, transposed and leaky ones, text as an image. `image_torch.py`: in PyTorch.
 
 Each function takes the module `fluid`, builds the program, and returns (loss, batches).
 """
