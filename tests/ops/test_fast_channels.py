@@ -91,14 +91,14 @@ def test_relu_keeps_what_is_not_a_number(bits: int) -> None:
         np.testing.assert_array_equal(fast, plain)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(35))
 def test_max_pooling_and_its_gradient_are_those_of_numpy(seed: int, bits: int) -> None:
     r, rng = random.Random(seed), np.random.default_rng(seed)
     ksize = [r.randint(1, 4), r.randint(1, 4)]
     attrs = {
         "pooling_type": "max",
         "ksize": ksize,
-        "global_pooling": False,
+        "global_pooling": seed >= 25,
         "strides": [r.randint(1, 4), r.randint(1, 3)],
         "paddings": [r.randint(0, k - 1) for k in ksize],
         "adaptive": False,

@@ -1,7 +1,9 @@
 /* Loops over the planes of channels; included once for each set of instructions: define NAME(x), TARGET and LANES. */
 
 typedef float NAME(lanes) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef int32_t NAME(whole) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 #define V NAME(lanes)
+#define I NAME(whole)
 
 /* Return the sum of all lanes. */
 TARGET static inline float NAME(all_lanes)(V sum) {
@@ -176,9 +178,39 @@ TARGET static void NAME(relu_grad)(const float *out, const float *d, float *dx, 
         dx[i] = d[i] * (out[i] > 0 ? 1.0f : 0.0f);
 }
 
+/* The largest of some elements, NaN if there is one. */
+TARGET static float NAME(largest)(const float *x, Py_ssize_t count, float lowest) {
+    float best = lowest;
+    Py_ssize_t i = 0;
+    if (count >= LANES) {
+        V most = (V){0} + lowest;
+        for (; i + LANES <= count; i += LANES) {
+            V value = *(const V *)(x + i);
+            I better = (I)(value > most) | (I)(value != value);
+            most = (V)(((I)value & better) | ((I)most & ~better));
+        }
+        for (int lane = 0; lane < LANES; lane++)
+            best = most[lane] > best || most[lane] != most[lane] ? most[lane] : best;
+    }
+    for (; i < count; i++)
+        best = x[i] > best || x[i] != x[i] ? x[i] : best;
+    return best;
+}
+
+/* Return whether there is one window, with all of the plane inside. */
+static inline int NAME(is_whole)(const Windows *w) {
+    return w->rows == 1 && w->cols == 1 && w->pad_y >= 0 && w->pad_x >= 0 && w->high - w->pad_y >= w->height &&
+           w->wide - w->pad_x >= w->width;
+}
+
 /* The largest element of each window of planes [begin, end). */
 TARGET static void NAME(max_pool)(const Windows *w, const float *x, float *out, float lowest, Py_ssize_t begin,
                                   Py_ssize_t end) {
+    if (NAME(is_whole)(w)) {
+        for (Py_ssize_t plane = begin, area = w->height * w->width; plane < end; plane++)
+            out[plane] = NAME(largest)(x + plane * area, area, lowest);
+        return;
+    }
     for (Py_ssize_t line = begin * w->rows; line < end * w->rows; line++) {
         const float *plane = x + line / w->rows * w->height * w->width;
         Py_ssize_t top = line % w->rows * w->step_y - w->pad_y;
@@ -203,6 +235,15 @@ TARGET static void NAME(max_pool_grad)(const Windows *w, const float *x, const f
                                        int32_t *waiting, Py_ssize_t begin, Py_ssize_t end) {
     Py_ssize_t area = w->height * w->width;
     memset(dx + begin * area, 0, 4 * (end - begin) * area);
+    if (NAME(is_whole)(w)) {
+        for (Py_ssize_t plane = begin; plane < end; plane++)
+            for (Py_ssize_t i = plane * area; i < (plane + 1) * area; i++)
+                if (x[i] == out[plane]) {
+                    dx[i] = d[plane];
+                    break;
+                }
+        return;
+    }
     for (Py_ssize_t line = begin * w->rows; line < end * w->rows; line++) {
         Py_ssize_t plane = line / w->rows * area, top = line % w->rows * w->step_y - w->pad_y;
         const float *best = out + line * w->cols, *gradient = d + line * w->cols;
@@ -224,6 +265,7 @@ TARGET static void NAME(max_pool_grad)(const Windows *w, const float *x, const f
 }
 
 #undef V
+#undef I
 #undef LANES
 #undef NAME
 #undef TARGET
