@@ -70,10 +70,10 @@ def concat(k: Call, xs: list[Any], axis_tensor: Any) -> Any:
 
 
 @gradient("concat", "X AxisTensor Out@GRAD", "X@GRAD", lod="share")
-def concat_grad(k: Call, xs: list[Array], axis_tensor: Array, dout: Array) -> Array:
+def concat_grad(k: Call, xs: list[Array], axis_tensor: Array, dout: Array) -> Any:
     axis = _axis(k, axis_tensor, dout.ndim)
     ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
-    parts: list[Array] = k.xp.split(dout, ends.tolist(), axis=axis)
+    parts: Any = k.xp.split(dout, ends.tolist(), axis=axis)
     # Kernels in C want contiguous arrays, and a copy takes less time than NumPy's several passes over a view.
     return parts if k.dev.is_gpu else [np.ascontiguousarray(part) for part in parts]
 
