@@ -21,25 +21,45 @@ EXACT = {
     "abs_grad",
     "brelu",
     "brelu_grad",
+    "ceil",
     "exp_grad",
+    "floor",
+    "hard_shrink",
+    "hard_shrink_grad",
     "leaky_relu",
     "leaky_relu_grad",
     "log_grad",
     "relu6",
     "relu6_grad",
+    "round",
+    "sign",
+    "softshrink",
+    "softshrink_grad",
+    "thresholded_relu",
+    "thresholded_relu_grad",
 }
 ATTRS: dict[str, list[dict[str, Any]]] = {
     "brelu": [{}, {"t_min": -1.0, "t_max": 2.0}, {"t_min": 3.0, "t_max": 1.0}],
     "elu": [{}, {"alpha": 0.3}, {"alpha": 2.5}, {"alpha": -0.5}],
     "gelu": [{}, {"approximate": True}],
+    "hard_shrink": [{}, {"threshold": 2.0}, {"threshold": -0.5}],
     "hard_sigmoid": [{}, {"slope": 0.3, "offset": 0.1}],
     "hard_swish": [{}, {"threshold": 4.0, "scale": 5.0, "offset": 1.5}],
     "leaky_relu": [{}, {"alpha": 0.3}, {"alpha": 1.5}, {"alpha": -0.5}],
     "relu6": [{}, {"threshold": 1.0}],
     "selu": [{}, {"scale": 1.5, "alpha": 0.5}],
+    "soft_relu": [{}, {"threshold": 2.0}],
+    "softshrink": [{}, {"lambda": 2.0}],
+    "thresholded_relu": [{}, {"threshold": -0.5}],
     "swish": [{}, {"beta": 0.3}, {"beta": -2.0}],
 }
-CASES = [(name, attrs) for name in curves.NUMBERS for attrs in ATTRS.get(name.removesuffix("_grad"), [{}])]
+OF_THEIR_OWN = {
+    *("clip", "clip_grad", "huber_loss", "huber_loss_grad", "prelu", "prelu_grad", "prelu_slope"),
+    *("sigmoid_loss", "sigmoid_loss_grad", "smooth_l1_loss", "smooth_l1_loss_grad"),
+}
+"""Functions whose kernels take other arguments: tested below."""
+NAMES = sorted(curves.NUMBERS.keys() - OF_THEIR_OWN)
+CASES = [(name, attrs) for name in NAMES for attrs in ATTRS.get(name.removesuffix("_grad"), [{}])]
 
 
 @pytest.fixture(params=[128, 256, 512])
@@ -52,6 +72,7 @@ def kernel(name: str, attrs: dict[str, Any], *arrays: Any) -> Any:
     """Compute the kernel of an op or of its gradient."""
     definition = find_op(name)
     call: Any = SimpleNamespace(xp=np, attrs={**definition.attrs, **attrs}, dev=SimpleNamespace(is_gpu=False))
+    call.wants = lambda slot: True
     assert definition.kernel is not None
     return definition.kernel(call, *arrays)
 
@@ -65,7 +86,7 @@ def both(name: str, attrs: dict[str, Any], *arrays: Any) -> tuple[Any, Any]:
 
 def arrays_of(name: str, x: Any) -> list[Any]:
     """Return X, and the gradient of Out if the function takes one."""
-    positive = name in ("log_grad", "sqrt_grad")
+    positive = name in ("log_grad", "soft_relu_grad", "sqrt_grad")
     x = np.abs(x) + np.float32(0.01) if positive else x
     return [x, np.cos(3 * x)] if name.endswith("_grad") else [x]
 
@@ -79,7 +100,7 @@ def test_values_are_those_of_numpy(name: str, attrs: dict[str, Any], bits: int) 
         np.testing.assert_allclose(found, wanted, rtol=3e-6, atol=4e-7 * max(1e-3, float(np.abs(x).max())))
 
 
-@pytest.mark.parametrize("name", sorted(EXACT & set(curves.NUMBERS)))
+@pytest.mark.parametrize("name", sorted(EXACT & set(NAMES)))
 def test_what_takes_no_rounding_has_the_bits_of_numpy(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(1).standard_normal(777, np.float32) * 4
     found = kernel(name, {}, *arrays_of(name, x))
@@ -103,7 +124,7 @@ def test_odd_values_are_as_in_numpy(
     np.testing.assert_allclose(found[finite], wanted[finite], rtol=1e-5, atol=1e-37)
 
 
-@pytest.mark.parametrize("name", sorted(curves.NUMBERS))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_bits_do_not_depend_on_the_place(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(2).standard_normal(200, np.float32)
     whole = kernel(name, {}, *arrays_of(name, x))
@@ -114,6 +135,70 @@ def test_the_bits_do_not_depend_on_the_place(name: str, bits: int, monkeypatch: 
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
     np.testing.assert_array_equal(kernel(name, {}, *arrays_of(name, x)), whole)
     threads.close()
+
+
+NONE_OR_TWO: list[list[str]] = [["none", "none"], ["weight", "weight"]]
+PAIRS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("clip", {"min": -0.5, "max": 1.5}, ["none", "none"]),
+    ("clip", {"min": 1.0, "max": -1.0}, ["none", "none"]),
+    *[("huber_loss", {"delta": delta}, ["other"]) for delta in (0.0, 0.3, 1.0)],
+    *[("smooth_l1_loss", {"sigma": sigma}, ["other", *others]) for sigma in (0.0, 0.5, 3.0) for others in NONE_OR_TWO],
+    *[("prelu", {"mode": "all"}, [slope]) for slope in ("slope", "steep", "infinite")],
+    ("prelu", {"mode": "channel"}, ["slopes"]),
+    ("prelu", {"mode": "channel"}, ["infinite slopes"]),
+    ("prelu", {"mode": "element"}, ["all slopes"]),
+    ("sigmoid_cross_entropy_with_logits", {}, ["label"]),
+    ("sigmoid_cross_entropy_with_logits", {"ignore_index": 1, "normalize": True}, ["label"]),
+]
+
+
+@pytest.mark.parametrize(("name", "attrs", "others"), PAIRS)
+def test_kernels_of_several_inputs_give_what_numpy_gives(
+    name: str, attrs: dict[str, Any], others: list[str], bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = np.random.default_rng(6)
+    x, other, d = draws.standard_normal((3, 7, 5, 9), np.float32) * 2
+    given: dict[str, Any] = {
+        "none": None,
+        "other": other,
+        "weight": np.abs(other),
+        "slope": np.array([0.3], np.float32),
+        "steep": np.array([-1.5], np.float32),
+        "infinite": np.array([np.inf], np.float32),
+        "slopes": draws.random(5, np.float32),
+        "infinite slopes": np.array([0.5, np.inf, 0, -1, 2], np.float32),
+        "all slopes": other[0],
+        "label": np.trunc(other),
+    }
+    inputs = [x, *(given[kind] for kind in others)]
+
+    def all_of_it(arrays: list[Any]) -> list[Any]:
+        out = kernel(name, attrs, *arrays)
+        out = out if isinstance(out, tuple) else (out,)
+        if name == "huber_loss":
+            return [*out, *kernel(f"{name}_grad", attrs, out[0], d)]
+        if name == "smooth_l1_loss":
+            return [*out, *kernel(f"{name}_grad", attrs, out[0], *arrays[2:], d[:, 0, :1])]
+        slopes = kernel(f"{name}_grad", attrs, *arrays, d)
+        return [*out, *(slopes if isinstance(slopes, tuple) else (slopes,))]
+
+    with np.errstate(all="ignore"):
+        found = all_of_it(inputs)
+        monkeypatch.setattr(curves, "compiled", None)
+        wanted = all_of_it(inputs)
+    for one, two in zip(found, wanted, strict=True):
+        assert one.dtype == two.dtype and one.shape == two.shape
+        np.testing.assert_allclose(one, two, rtol=2e-6, atol=1e-6)
+
+
+def test_halves_are_rounded_away_from_zero_and_nothing_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.49999997, 8388609.0, 4194304.5, 3e9, -3e38], np.float32)
+    wanted = np.array([1, -1, 2, 3, -3, 0, -0.0, 8388609, 4194305, 3e9, -3e38], np.float32)
+    for _ in range(2):
+        found = kernel("round", {}, x)
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+        monkeypatch.setattr(curves, "compiled", None)
 
 
 def test_the_result_may_replace_an_argument() -> None:

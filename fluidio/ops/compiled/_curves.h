@@ -56,6 +56,9 @@ DEFINE(expm1)(V x) {
     return part * scale + (scale - 1.0f);
 }
 
+/* 1 - exp(-x), exact near 0. */
+DEFINE(lost)(V x) { return EACH(choose)((I)(x > 0.0f), -EACH(expm1)(-x), 1.0f - EACH(exp)(-x)); }
+
 /* log(1 + y) for y from 0 to 1. */
 DEFINE(log1p)(V y) {
     V sum = y * 2.08994e-3f - 1.370611e-2f;
@@ -134,7 +137,34 @@ DEFINE(within)(V x, float low, float high) { return EACH(ones)((I)(x > low) & (I
 
 DEFINE(steeper)(V x, V other) { return EACH(choose)((I)(x < other), other, x); }
 
+/* X where `yes` is all ones, else 0. */
+DEFINE(kept)(I yes, V x) { return (V)((I)x & yes); }
+
+/* X without its fraction; numbers of 2^23 and more have none. */
+DEFINE(whole_part)(V x) {
+    V whole = __builtin_convertvector(__builtin_convertvector(x, I), V);
+    return EACH(choose)((I)(EACH(magnitude)(x) < 8388608.0f), EACH(signed_as)(whole, x), x);
+}
+
+/* X rounded, halves away from zero. */
+DEFINE(rounded)(V x) {
+    V whole = EACH(whole_part)(x);
+    return EACH(signed_as)(EACH(magnitude)(whole) + EACH(ones)((I)(EACH(magnitude)(x - whole) >= 0.5f)), x);
+}
+
+/* 0 where the whole part of a label is `ignored`, else 1. */
+DEFINE(unlike)(V label, float ignored) { return EACH(ones)((I)(EACH(whole_part)(label) != ignored)); }
+
+DEFINE(huber)(V x, float delta) {
+    V size = EACH(magnitude)(x);
+    return EACH(choose)((I)(size <= delta), 0.5f * x * x, delta * (size - 0.5f * delta));
+}
+
 DEFINE(sign)(V x) { return EACH(choose)((I)(x == x), EACH(ones)((I)(x > 0.0f)) - EACH(ones)((I)(x < 0.0f)), x); }
+
+DEFINE(huber_grad)(V x, float delta) {
+    return EACH(choose)((I)(EACH(magnitude)(x) <= delta), x, EACH(sign)(x) * delta);
+}
 
 /* Set `to` to a function of X, or of X and D; lanes behind the end are computed for nothing. */
 #define LOOP(expression)                                                                                               \

@@ -1,7 +1,7 @@
 """Activations and their gradients in C: float32 only, in one pass over memory that threads share.
 
 `NUMBERS` has the functions by name, those of gradients end in _grad; it is empty if nothing could be compiled. NumPy
-then gives the same to rounding.
+then gives the same to rounding. Losses are functions of a difference, or of X and its label.
 """
 
 from __future__ import annotations
@@ -25,18 +25,22 @@ except ImportError:
     compiled = None
     NUMBERS = {}
 
-__all__ = ["ATTRS", "NUMBERS", "curve", "fits"]
+__all__ = ["ATTRS", "NUMBERS", "curve", "fits", "loss"]
 
 ATTRS: dict[str, tuple[str, ...]] = {
     "brelu": ("t_min", "t_max"),
     "elu": ("alpha",),
     "gelu": ("approximate",),
+    "hard_shrink": ("threshold",),
     "hard_sigmoid": ("slope", "offset"),
     "hard_swish": ("threshold", "scale", "offset"),
     "leaky_relu": ("alpha",),
     "relu6": ("threshold",),
     "selu": ("scale", "alpha"),
+    "soft_relu": ("threshold",),
+    "softshrink": ("lambda",),
     "swish": ("beta",),
+    "thresholded_relu": ("threshold",),
 }
 """The attributes that functions and their gradients take, in order."""
 _SINGLE = np.dtype("float32")
@@ -49,6 +53,12 @@ def fits(x: Any, d: Any = None) -> bool:
     if compiled is None or type(x) is not np.ndarray or x.dtype != _SINGLE or not x.flags.c_contiguous:
         return False
     return d is None or (type(d) is np.ndarray and d.dtype == _SINGLE and d.shape == x.shape and d.flags.c_contiguous)
+
+
+def loss(name: str, x: Array, other: Array | None, attrs: Sequence[float]) -> Array | None:
+    """Return a function by its name if C has it and accepts the arrays, else None."""
+    number = NUMBERS.get(name)
+    return None if number is None or not fits(x, other) else curve(number, x, other, attrs)
 
 
 def curve(number: int, x: Array, d: Array | None, attrs: Sequence[float], out: Array | None = None) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled import curves
 from fluidio.ops.compiled import softmax as compiled
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.activation import sigmoid
@@ -326,15 +327,23 @@ def _infer_sigmoid(c: InferContext) -> None:
 )
 def sigmoid_cross_entropy_with_logits(k: Call, x: Array, label: Array) -> Array:
     """Out = the cross entropy of sigmoid(X) with Label, element by element."""
+    out = curves.loss("sigmoid_loss", x, label, (k.attrs["ignore_index"],))
+    if out is not None:
+        return _shared(k, out, label)
     xp = k.xp
     out = xp.maximum(x, 0) - x * label + xp.log1p(xp.exp(-xp.abs(x)))
     return _counted(k, out, label)
 
 
 def _counted(k: Call, out: Array, label: Array) -> Array:
-    """Drop ignored elements and, if requested, divide by the number of the others."""
+    """Drop ignored elements; divide by the number of the others if requested."""
     kept = label.astype(np.int64) != k.attrs["ignore_index"]  # Fluid: the integer part of a soft label counts
     out *= kept
+    return _shared(k, out, label)
+
+
+def _shared(k: Call, out: Array, label: Array) -> Array:
+    """If requested, divide by the number of elements that count."""
     if k.attrs["normalize"]:
         # Fluid: a soft label counts unless it equals the index; if none counts, NaN on the CPU
         counted = (k.xp.abs(label - k.attrs["ignore_index"]) > 1e-6).sum()
@@ -346,4 +355,8 @@ def _counted(k: Call, out: Array, label: Array) -> Array:
 
 @gradient("sigmoid_cross_entropy_with_logits", "X Label Out@GRAD", "X@GRAD")
 def sigmoid_cross_entropy_with_logits_grad(k: Call, x: Array, label: Array, dout: Array) -> Array:
+    slope = curves.loss("sigmoid_loss_grad", x, label, (k.attrs["ignore_index"],))
+    if slope is not None:
+        slope *= dout
+        return _shared(k, slope, label)
     return _counted(k, (sigmoid(k.xp, x) - label) * dout, label)

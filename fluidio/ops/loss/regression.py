@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from fluidio.ops.compiled import curves
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
@@ -36,9 +37,11 @@ def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: A
     squared = k.attrs["sigma"] ** 2
     inside, outside = _weights(inside, outside)
     diff = x - y if inside is None else (x - y) * inside
-    size = k.xp.abs(diff)
     edge = _reciprocal(squared)
-    loss = k.xp.where(size < edge, 0.5 * squared * diff * diff, size - 0.5 * edge)
+    loss = curves.loss("smooth_l1_loss", diff, None, (0.5 * squared, edge, 0.5 * edge))
+    if loss is None:
+        size = k.xp.abs(diff)
+        loss = k.xp.where(size < edge, 0.5 * squared * diff * diff, size - 0.5 * edge)
     if outside is not None:
         loss = loss * outside
     return diff, loss.reshape(x.shape[0], math.prod(x.shape[1:])).sum(axis=1, keepdims=True)
@@ -56,7 +59,9 @@ def _reciprocal(squared: float) -> float:
 @gradient("smooth_l1_loss", "Diff InsideWeight OutsideWeight Out@GRAD", "X@GRAD Y@GRAD")
 def smooth_l1_loss_grad(k: Call, diff: Array, inside: Array | None, outside: Array | None, dout: Array) -> KernelResult:
     squared = k.attrs["sigma"] ** 2
-    slope = k.xp.where(k.xp.abs(diff) < _reciprocal(squared), squared * diff, k.xp.sign(diff))
+    slope = curves.loss("smooth_l1_loss_grad", diff, None, (squared, _reciprocal(squared)))
+    if slope is None:
+        slope = k.xp.where(k.xp.abs(diff) < _reciprocal(squared), squared * diff, k.xp.sign(diff))
     for weight in _weights(inside, outside):
         if weight is not None:
             slope = slope * weight
@@ -75,14 +80,19 @@ def huber_loss(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Out = 0.5 * r^2 where |r| <= delta, delta * (|r| - 0.5 * delta) elsewhere, with r = Y - X."""
     delta = k.attrs["delta"]
     residual = y - x
-    size = k.xp.abs(residual)
-    return residual, k.xp.where(size <= delta, 0.5 * residual * residual, delta * (size - 0.5 * delta))
+    loss = curves.loss("huber_loss", residual, None, (delta,))
+    if loss is None:
+        size = k.xp.abs(residual)
+        loss = k.xp.where(size <= delta, 0.5 * residual * residual, delta * (size - 0.5 * delta))
+    return residual, loss
 
 
 @gradient("huber_loss", "Residual Out@GRAD", "X@GRAD Y@GRAD")
 def huber_loss_grad(k: Call, residual: Array, dout: Array) -> KernelResult:
     delta = residual.dtype.type(k.attrs["delta"])
-    slope = k.xp.where(k.xp.abs(residual) <= delta, residual, k.xp.sign(residual) * delta) * dout
+    slope = curves.loss("huber_loss_grad", residual, dout, (float(delta),))
+    if slope is None:
+        slope = k.xp.where(k.xp.abs(residual) <= delta, residual, k.xp.sign(residual) * delta) * dout
     return -slope if k.wants("X@GRAD") else None, slope if k.wants("Y@GRAD") else None
 
 
