@@ -19,6 +19,12 @@ from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
+compiled: Any
+try:
+    from fluidio.ops.compiled import _decode as compiled
+except ImportError:
+    compiled = None
+
 __all__: list[str] = []
 
 
@@ -214,11 +220,26 @@ def _infer_decode(c: InferContext) -> None:
 @op("crf_decoding", "Emission Transition Label? Length?", "ViterbiPath", infer=_infer_decode, grad=False, lod="kernel")
 def crf_decoding(k: Call, emission: Array, transition: Array, label: Array | None, length: Array | None) -> Array:
     """ViterbiPath = the best tags; with Label, 1 where they match it."""
-    xp = k.xp
     tags = emission.shape[-1]
     rows = _Rows(k, emission, length)
     x = rows.take(emission, tags)
-    batches = time_major(rows.offsets)
+    single = all(type(a) is np.ndarray and a.dtype == np.float32 for a in (x, transition))
+    if compiled is not None and single:
+        out = np.empty(x.shape[0], np.int64)
+        offsets = np.ascontiguousarray(rows.offsets, np.int64)
+        compiled.tags(np.ascontiguousarray(x), np.ascontiguousarray(transition), offsets, out)
+    else:
+        out = _best_path(k, x, transition, rows.offsets)
+    if label is not None:
+        out = (out == rows.take(label, 1).reshape(-1)).astype(np.int64)
+    k.out_lods["ViterbiPath"] = k.lod("Emission")
+    return rows.put(out.reshape(-1, 1), emission.shape[:-1] if length is not None else (out.size, 1))
+
+
+def _best_path(k: Call, x: Array, transition: Array, offsets: IntArray) -> Array:
+    """Return the best tag of each row."""
+    xp, tags = k.xp, x.shape[1]
+    batches = time_major(offsets)
     at = k.dev.upload(batches.rows)
     sorted_x = x[at]
     back = xp.zeros((batches.total, tags), np.int64)
@@ -245,7 +266,4 @@ def crf_decoding(k: Call, emission: Array, transition: Array, label: Array | Non
         chosen = current
     out = xp.empty(x.shape[0], np.int64)
     out[at] = path
-    if label is not None:
-        out = (out == rows.take(label, 1).reshape(-1)).astype(np.int64)
-    k.out_lods["ViterbiPath"] = k.lod("Emission")
-    return rows.put(out.reshape(-1, 1), emission.shape[:-1] if length is not None else (out.size, 1))
+    return out

@@ -10,9 +10,16 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows, segment_ids
+from fluidio.ops.threads import thread_count
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _ctc as compiled
+except ImportError:
+    compiled = None
 
 __all__: list[str] = []
 
@@ -24,41 +31,48 @@ def _infer_ctc(c: InferContext) -> None:
 
 
 class _Ctc:
-    """Scores [batch, time, classes] and labels [batch, longest] of one call, with their lengths."""
+    """The rows of scores and the labels of one call: step t of sequence n is row first[n] + t * stride."""
 
     def __init__(self, k: Call, logits: Array, label: Array, logit_lengths: Array | None, label_lengths: Array) -> None:
         self.k = k
         self.padded = logit_lengths is not None
+        host, flat = np.asarray(k.dev.download(logits)), np.asarray(k.dev.download(label), np.int64)
         if self.padded:
             self.times = np.asarray(k.dev.download(logit_lengths), np.int64).reshape(-1)
-            self.sizes = np.asarray(k.dev.download(label_lengths), np.int64).reshape(-1)
-            self.labels = np.asarray(k.dev.download(label), np.int64).reshape(self.sizes.size, -1)
-            self.scores = np.asarray(k.dev.download(logits)).transpose(1, 0, 2)
+            self.label_offsets = from_lengths(np.asarray(k.dev.download(label_lengths), np.int64).reshape(-1))
+            flat = flat.reshape(self.times.size, -1)
+            flat = flat[padded_rows(self.label_offsets, flat.shape[1])[1]]
+            self.first, self.stride = np.arange(self.times.size), host.shape[1]
         else:
             offsets = last_level(k, "Logits", logits.shape[0])
-            label_offsets = last_level(k, "Label", label.shape[0])
-            if offsets.size != label_offsets.size:
+            self.label_offsets = last_level(k, "Label", label.shape[0])
+            if offsets.size != self.label_offsets.size:
                 raise EnforceNotMet(
-                    f"Logits holds {offsets.size - 1} sequences, but Label holds {label_offsets.size - 1}"
+                    f"Logits holds {offsets.size - 1} sequences, but Label holds {self.label_offsets.size - 1}"
                 )
-            self.times, self.sizes = np.diff(offsets), np.diff(label_offsets)
-            rows, self.valid = padded_rows(offsets)
-            flat = np.asarray(k.dev.download(label), np.int64).reshape(-1)
-            self.labels = _padded(flat, label_offsets)
-            host = np.asarray(k.dev.download(logits))
-            self.scores = host[rows] if host.shape[0] else np.zeros((*rows.shape, host.shape[1]), host.dtype)
-        classes, blank = self.scores.shape[-1], k.attrs["blank"]
+            self.times, self.first, self.stride = np.diff(offsets), offsets[:-1], 1
+        self.rows = host.reshape(-1, host.shape[-1])
+        self.used = flat.reshape(-1)[: self.label_offsets[-1]]
+        classes, blank, used = self.rows.shape[1], k.attrs["blank"], self.used
         if not 0 <= blank < classes:
             raise EnforceNotMet(f"blank must be one of the classes 0 ... {classes - 1}, got {blank}")
-        used = self.labels[np.arange(self.labels.shape[1]) < self.sizes[:, None]]
         if used.size and (used.min() < 0 or used.max() >= classes):
             raise EnforceNotMet(f"labels must lie in 0 ... {classes - 1}, found {used.min()} ... {used.max()}")
+        self.sizes = np.diff(self.label_offsets)
+
+    def places(self) -> tuple[Any, Any]:
+        """Return the row of each step [batch, longest], and a mask of those that exist; the others are row 0."""
+        steps = np.arange(int(self.times.max(initial=0)))
+        valid = steps < self.times[:, None]
+        return np.where(valid, self.first[:, None] + steps * self.stride, 0), valid
 
     def by_time(self, gradient: Array, like: Array) -> Array:
-        """Return a gradient [batch, time, classes] as [time, batch, classes], as long as the padded Logits."""
-        time = like.shape[0] if self.padded else gradient.shape[1]
-        out = np.zeros((time, gradient.shape[0], gradient.shape[2]), like.dtype)
-        out[: gradient.shape[1]] = gradient.transpose(1, 0, 2)
+        """Return the gradient of rows as [time, batch, classes], as long as the padded Logits."""
+        if self.padded:
+            return self.k.dev.upload(gradient.reshape(like.shape))
+        rows, valid = self.places()
+        out = np.zeros((rows.shape[1], rows.shape[0], gradient.shape[1]), like.dtype)
+        out[valid.T] = gradient[rows.T[valid.T]]
         return self.k.dev.upload(out)
 
 
@@ -73,13 +87,13 @@ def _log_add(a: Array, b: Array) -> Array:
     return np.logaddexp(a, b)
 
 
-def _alphas(log_p: Array, states: Any, jump: Any, times: Array) -> Array:
+def _alphas(log_p: Array, states: Any, jump: Any) -> Array:
     """Return log alpha [time, batch, states]: the weight of all prefixes that end in a state."""
     batch, time, _ = log_p.shape
     count = states.shape[1]
     alpha = np.full((time, batch, count), -np.inf)
     emitted = np.take_along_axis(log_p, np.broadcast_to(states[:, None, :], (batch, time, count)), axis=2)
-    alpha[0, :, :2] = emitted[:, 0, :2]
+    alpha[:1, :, :2] = emitted[:, :1, :2].transpose(1, 0, 2)
     for t in range(1, time):
         before = alpha[t - 1]
         reach = before.copy()
@@ -90,23 +104,53 @@ def _alphas(log_p: Array, states: Any, jump: Any, times: Array) -> Array:
 
 
 def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Array, Array]:
-    """Return the loss of each sequence and its gradient with respect to the scores, in float64."""
-    scores: Any = ctc.scores.astype(np.float64)
+    """Return the loss of each sequence, and the gradient of the rows."""
+    if compiled is not None and ctc.rows.dtype == np.float32:
+        shifted = ctc.rows - ctc.rows.max(axis=1, keepdims=True, initial=-np.inf)
+        chances = np.exp(shifted)
+        totals = chances.sum(axis=1, keepdims=True)
+        if np.isfinite(totals).all():
+            return _in_c(ctc, blank, np.subtract(shifted, np.log(totals), out=shifted), chances / totals)
+    return _in_numpy(ctc, blank)
+
+
+def _in_c(ctc: _Ctc, blank: int, scores: Array, chances: Array) -> tuple[Array, Array]:
+    loss, shares = np.empty(ctc.times.size, np.float32), np.zeros_like(scores)
+    arrays = (np.ascontiguousarray(a, np.int64) for a in (ctc.first, ctc.times, ctc.used, ctc.label_offsets))
+    first, times, labels, label_at = arrays
+    classes, threads = scores.shape[1], thread_count()
+    compiled.paths(scores, classes, first, ctc.stride, times, labels, label_at, blank, shares, loss, threads)
+    chances -= shares
+    impossible = np.isnan(loss)
+    if impossible.any() or ctc.padded:
+        rows, valid = ctc.places()
+        counts = np.zeros(len(chances), bool)
+        counts[rows[valid & ~impossible[:, None]]] = True
+        chances[~counts] = 0
+    return np.where(impossible, np.float32(0), loss), chances
+
+
+def _in_numpy(ctc: _Ctc, blank: int) -> tuple[Array, Array]:
+    """Do the same in float64, for all sequences at once."""
+    places, valid = ctc.places()
+    flat = ctc.rows if len(ctc.rows) else np.zeros((1, ctc.rows.shape[1]))
+    scores: Any = flat[places].astype(np.float64)
+    labels = _padded(ctc.used, ctc.label_offsets)
     batch, time, _classes = scores.shape
     shifted = scores - scores.max(axis=2, keepdims=True)
     log_p = shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True))
-    count = 2 * ctc.labels.shape[1] + 1
+    count = 2 * labels.shape[1] + 1
     states = np.full((batch, count), blank)
-    states[:, 1::2] = ctc.labels
+    states[:, 1::2] = labels
     exists = np.arange(count) < (2 * ctc.sizes + 1)[:, None]
     jump = np.zeros((batch, count), bool)
     jump[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        alpha = _alphas(log_p, states, jump, ctc.times)
+        alpha = _alphas(log_p, states, jump)
         rows = np.arange(batch)
         last = np.maximum(ctc.times - 1, 0)
-        ends = alpha[last, rows, 2 * ctc.sizes]
-        inner = alpha[last, rows, np.maximum(2 * ctc.sizes - 1, 0)]
+        ends = alpha[last, rows, 2 * ctc.sizes] if time else np.zeros(batch)
+        inner = alpha[last, rows, np.maximum(2 * ctc.sizes - 1, 0)] if time else ends
         total = np.where(ctc.sizes > 0, _log_add(ends, inner), ends)
         total = np.where(ctc.times > 0, total, np.where(ctc.sizes > 0, -np.inf, 0.0))
         occupied = _occupied(log_p, states, jump, exists, alpha, ctc, total)
@@ -117,10 +161,11 @@ def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Array, Array]:
     time_at = np.broadcast_to(np.arange(time)[None, :, None], occupied.shape)
     np.add.at(expected, (batch_at, time_at, index), occupied)
     gradient -= expected
-    gradient[~(np.arange(time) < ctc.times[:, None])] = 0
     impossible = np.isneginf(total)
     gradient[impossible] = 0
-    return np.where(impossible, 0.0, -total), gradient
+    by_row = np.zeros(ctc.rows.shape, ctc.rows.dtype)
+    by_row[places[valid]] = gradient[valid]
+    return np.where(impossible, 0.0, -total), by_row
 
 
 def _occupied(log_p: Array, states: Any, jump: Any, exists: Array, alpha: Array, ctc: _Ctc, total: Array) -> Array:
@@ -161,7 +206,7 @@ def warpctc(k: Call, logits: Array, label: Array, logit_lengths: Array, label_le
     """Loss = -log of the probability of all paths that spell the label; an impossible label gives 0."""
     ctc = _Ctc(k, logits, label, logit_lengths, label_lengths)
     loss, gradient = _loss_and_grad(ctc, k.attrs["blank"])
-    return ctc.by_time(gradient, logits), k.dev.upload(loss.astype(ctc.scores.dtype).reshape(-1, 1))
+    return ctc.by_time(gradient, logits), k.dev.upload(loss.astype(ctc.rows.dtype).reshape(-1, 1))
 
 
 @gradient("warpctc", "Logits LogitsLength WarpCTCGrad Loss@GRAD", "Logits@GRAD")

@@ -11,9 +11,16 @@ from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.ops.sequence.ragged import last_level
+from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
+from fluidio.tensor.lod import IntArray
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _decode as compiled
+except ImportError:
+    compiled = None
 
 __all__ = ["distances"]
 
@@ -23,8 +30,17 @@ def _infer_distance(c: InferContext) -> None:
     c.set("SequenceNum", (1,), VarType.INT64, 0)
 
 
-def distances(guesses: list[Array], truths: list[Array]) -> Array:
-    """Return the Levenshtein distance of each pair; all tables grow together, one row per token of the guesses."""
+def distances(guesses: Array, guess_at: IntArray, truths: Array, truth_at: IntArray) -> Array:
+    """Return the Levenshtein distance of each pair of sequences, whose tokens begin at the given offsets."""
+    if compiled is None:
+        return _by_lines(_parts(guesses, guess_at), _parts(truths, truth_at))
+    found = np.empty(guess_at.size - 1, np.int64)
+    compiled.distances(*(np.ascontiguousarray(a, np.int64) for a in (guesses, guess_at, truths, truth_at)), found)
+    return found
+
+
+def _by_lines(guesses: list[Array], truths: list[Array]) -> Array:
+    """Do the same in NumPy; all tables grow together, one row per token of the guesses."""
     lengths = np.array([guess.size for guess in guesses], np.int64)
     order = np.argsort(-lengths, kind="stable")
     lengths = lengths[order]
@@ -51,6 +67,10 @@ def _padded(rows: list[Array]) -> Array:
     return out
 
 
+def _parts(tokens: Array, offsets: IntArray) -> list[Array]:
+    return [tokens[a:b] for a, b in itertools.pairwise(offsets.tolist())]
+
+
 @op(
     "edit_distance",
     "Hyps Refs HypsLength? RefsLength?",
@@ -62,25 +82,24 @@ def _padded(rows: list[Array]) -> Array:
 )
 def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_lengths: Any) -> Any:
     """Out = the number of edits between each guess and its reference, optionally divided by the reference's length."""
-    sides = []
+    sides: list[Array] = []
     for slot, value, lengths in (("Hyps", guesses, guess_lengths), ("Refs", truths, truth_lengths)):
         host = np.asarray(k.dev.download(value))
         if lengths is not None:
-            sizes = np.asarray(k.dev.download(lengths), np.int64).reshape(-1)
-            rows = host.reshape(sizes.size, -1)
-            sides.append([row[:n] for row, n in zip(rows, sizes.tolist())])
+            offsets = from_lengths(np.asarray(k.dev.download(lengths), np.int64).reshape(-1))
+            rows = host.reshape(offsets.size - 1, -1)
+            sides += [rows[padded_rows(offsets, rows.shape[1])[1]], offsets]
         else:
-            offsets = last_level(k, slot, host.shape[0]).tolist()
-            flat = host.reshape(-1)
-            sides.append([flat[a:b] for a, b in itertools.pairwise(offsets)])
-    if len(sides[0]) != len(sides[1]):
-        raise EnforceNotMet(f"Hyps holds {len(sides[0])} sequences, but Refs holds {len(sides[1])}")
+            sides += [host.reshape(-1), last_level(k, slot, host.shape[0])]
+    counts = [at.size - 1 for at in sides[1::2]]
+    if counts[0] != counts[1]:
+        raise EnforceNotMet(f"Hyps holds {counts[0]} sequences, but Refs holds {counts[1]}")
     out = distances(*sides).astype(np.float32)
     if k.attrs["normalized"]:
-        sizes = np.array([truth.size for truth in sides[1]])
+        sizes = np.diff(sides[3])
         if (sizes == 0).any():
             raise EnforceNotMet(
                 f"sequence {int(np.argmin(sizes))} of Refs is empty, so its distance cannot be divided by its length"
             )
         out /= sizes
-    return k.dev.upload(np.array([len(sides[0])], np.int64)), k.dev.upload(out.astype(np.float32).reshape(-1, 1))
+    return k.dev.upload(np.array([counts[0]], np.int64)), k.dev.upload(out.astype(np.float32).reshape(-1, 1))

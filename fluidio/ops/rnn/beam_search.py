@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,17 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.ops.sequence.ragged import from_lengths, rows_lod
+from fluidio.ops.sequence.ragged import from_lengths, ranges, rows_lod, segment_ids
 from fluidio.program.infer import InferContext
 from fluidio.tensor import LoDTensorArray
 from fluidio.tensor.array import Array
+from fluidio.tensor.lod import LoD
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _decode as compiled
+except ImportError:
+    compiled = None
 
 __all__: list[str] = []
 
@@ -76,20 +84,34 @@ def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, s
 
 def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end: int) -> tuple[Array, Array]:
     """Return the rows and columns selected, by row and within a row by score."""
+    rows, columns, counts = _all_leaders(total, sources, beam, ended)
+    if not rows.size:
+        return rows, columns
+    source = np.repeat(np.arange(counts.size), counts)
+    over = ended[rows] & (word[rows, columns] == end)
+    going = np.bincount(source[~over], minlength=counts.size) > 0  # beams of the others have all ended
+    kept = np.flatnonzero(going[source])
+    kept = kept[np.argsort(rows[kept], kind="stable")]
+    return rows[kept], columns[kept]
+
+
+def _all_leaders(total: Array, sources: Any, beam: int, ended: Array) -> tuple[Array, Array, Array]:
+    """Return rows and columns of the best candidates of each source, best first, and their numbers."""
+    if compiled is not None and beam > 0:
+        count = len(sources) - 1
+        rows, columns = np.empty((2, count, beam), np.int64)
+        counts = np.empty(count, np.int64)
+        starts = np.ascontiguousarray(sources, np.int64)
+        compiled.leaders(np.ascontiguousarray(total, np.float64), ended, starts, beam, rows, columns, counts)
+        found = np.arange(beam) < counts[:, None]
+        return rows[found], columns[found], counts
     competes = ~ended[:, None] | (np.arange(total.shape[1]) == 0)
-    rows, columns = [], []
-    for start, stop in zip(sources[:-1].tolist(), sources[1:].tolist()):
-        picked = _leaders(total[start:stop], competes[start:stop], beam)
-        row, column = (np.array([item[part] for item in picked], np.int64) for part in (1, 2))
-        row = row + start
-        if row.size and (ended[row] & (word[row, column] == end)).all():
-            continue  # no beam of this source continues
-        by_row = np.argsort(row, kind="stable")
-        rows.append(row[by_row])
-        columns.append(column[by_row])
-    if not rows:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    return np.concatenate(rows), np.concatenate(columns)
+    picked = [
+        [(row + start, column) for _, row, column in _leaders(total[start:stop], competes[start:stop], beam)]
+        for start, stop in pairwise(sources.tolist())
+    ]
+    flat = np.array([item for items in picked for item in items], np.int64).reshape(-1, 2)
+    return flat[:, 0], flat[:, 1], np.array([len(items) for items in picked], np.int64)
 
 
 def _leaders(total: Array, competes: Array, beam: int) -> list[tuple[float, int, int]]:
@@ -134,46 +156,59 @@ def beam_search_decode(k: Call, f: Frame) -> None:
     steps, step_scores = f.values[k.ins["Ids"][0]], f.values[k.ins["Scores"][0]]
     if not isinstance(steps, LoDTensorArray) or not len(steps):
         raise EnforceNotMet("beam_search_decode: Ids must be an array with at least one step")
-    count = steps[0].levels[0].size - 1
-    sentences: list[list[_Sentence]] = [[] for _ in range(count)]
+    traced = _Traced(steps[0].levels[0].size - 1)
     for step in range(len(steps) - 1, -1, -1):
         lod = steps[step].levels
         if len(lod) != 2:
             raise EnforceNotMet(f"step {step} of Ids has {len(lod)} LoD level(s), expected 2")
         ids = np.asarray(k.dev.download(steps[step].array)).reshape(-1)
         scores = np.asarray(k.dev.download(step_scores[step].array)).reshape(-1)
-        parent = np.repeat(np.arange(lod[1].size - 1), np.diff(lod[1]))
-        for source in range(count):
-            found = sentences[source]
-            if not found:
-                first, last = lod[1][lod[0][source]], lod[1][lod[0][source + 1]]
-                found += [_Sentence(row) for row in range(int(first), int(last))]
-            for sentence in found:
-                row = sentence.row
-                if ids[row] != k.attrs["end_id"] or not sentence.words:
-                    sentence.words.append(int(ids[row]))
-                    sentence.scores.append(float(scores[row]))
-                sentence.row = int(parent[row])
-    for found in sentences:
-        found.sort(key=lambda sentence: -sentence.scores[0])
-        found += [] if found else [_Sentence(0)]  # Fluid: a source without a sentence gets an empty one
-    flat = [sentence for found in sentences for sentence in found]
-    lod = (from_lengths([len(found) for found in sentences]), from_lengths([len(s.words) for s in flat]))
-    words = np.array([w for s in flat for w in reversed(s.words)], np.int64)
-    scored = np.array([v for s in flat for v in reversed(s.scores)], step_scores[0].array.dtype)
+        traced.add(ids, scores, lod, k.attrs["end_id"])
+    words, scored, lod = traced.sentences(step_scores[0].array.dtype)
     f.set(k.outs["SentenceIds"][0], k.dev.upload(words), lod)
     f.set(k.outs["SentenceScores"][0], k.dev.upload(scored), lod)
 
 
-class _Sentence:
-    """One hypothesis being traced back: its row in the current step, and its words and scores, last first."""
+class _Traced:
+    """All hypotheses being traced back together: their sources, rows in the current step, and words, last first."""
 
-    __slots__ = ("row", "scores", "words")
+    def __init__(self, sources: int) -> None:
+        self.sources = sources
+        self.source = self.row = np.zeros(0, np.int64)
+        self.spoke = np.zeros(0, bool)
+        self.steps: list[tuple[Array, Array, Array]] = []
+        """For each step: which hypotheses have a word there, the words, their scores. Later ones are not in it."""
 
-    def __init__(self, row: int) -> None:
-        self.row = row
-        self.words: list[int] = []
-        self.scores: list[float] = []
+    def add(self, ids: Array, scores: Array, lod: LoD, end: int) -> None:
+        """Go one step back. A source begins at the last step in which it has rows."""
+        begun = np.isin(np.arange(self.sources), self.source)
+        firsts, lasts = lod[1][lod[0][:-1]], lod[1][lod[0][1:]]
+        counts = np.where(begun, 0, lasts - firsts)
+        self.source = np.concatenate([self.source, np.repeat(np.arange(self.sources), counts)])
+        self.row = np.concatenate([self.row, ranges(firsts, counts)])
+        self.spoke = np.concatenate([self.spoke, np.zeros(self.row.size - self.spoke.size, bool)])
+        speaks = (ids[self.row] != end) | ~self.spoke
+        self.steps.append((speaks, ids[self.row], scores[self.row]))
+        self.spoke |= speaks
+        self.row = segment_ids(lod[1])[self.row]
+
+    def sentences(self, dtype: Any) -> tuple[Array, Array, LoD]:
+        """Return words and scores of all hypotheses, best first in each source, and their LoD."""
+        count, last = self.source.size, np.zeros(self.source.size)
+        spoken, words, scores = (np.zeros((count, len(self.steps)), kind) for kind in (bool, np.int64, dtype))
+        for at, (speaks, ids, values) in enumerate(reversed(self.steps)):
+            for table, column in ((spoken, speaks), (words, ids), (scores, values)):
+                table[: column.size, at] = column
+        for speaks, _, values in reversed(self.steps):
+            last[: values.size] = np.where(speaks, values, last[: values.size])
+        order = np.lexsort((-last, self.source))
+        spoken, lengths = spoken[order], np.zeros(self.sources, np.int64)
+        np.add.at(lengths, self.source, 1)
+        sizes = spoken.sum(axis=1)
+        # Fluid: a source without a sentence gets an empty one.
+        sizes = np.insert(sizes, np.cumsum(lengths)[lengths == 0], 0)
+        lod = (from_lengths(np.maximum(lengths, 1)), from_lengths(sizes))
+        return words[order][spoken], scores[order][spoken], lod
 
 
 def _infer_tree(c: InferContext) -> None:
@@ -187,8 +222,11 @@ def gather_tree(k: Call, ids: Array, parents: Array) -> Array:
     """Out = the ids [time, batch, beam] of full paths, traced through Parents from the last step to the first."""
     xp = k.xp
     out = xp.empty_like(ids)
-    beam = xp.broadcast_to(xp.arange(ids.shape[2]), ids.shape[1:])
-    for step in range(ids.shape[0] - 1, -1, -1):
-        out[step] = xp.take_along_axis(ids[step], beam, axis=1)
-        beam = xp.take_along_axis(parents[step], beam, axis=1)
+    count, beams = ids.shape[0], ids.shape[1] * ids.shape[2]
+    words, before = ids.reshape(count, beams), parents.reshape(count, beams)
+    first = xp.repeat(xp.arange(ids.shape[1]) * ids.shape[2], ids.shape[2])
+    flat, at = out.reshape(count, beams), xp.arange(beams)
+    for step in range(count - 1, -1, -1):
+        flat[step] = words[step].take(at)
+        at = first + before[step].take(at)
     return out
