@@ -41,5 +41,9 @@ def test_distances_of_a_batch_are_those_of_its_pairs(seed: int) -> None:
     sides = [[rng.integers(0, 4, rng.integers(0, 12)) for _ in range(seed)] for _ in range(2)]
     expected = [edits(guess.tolist(), truth.tolist()) for guess, truth in zip(*sides)]
     assert edit_distance._by_lines(*sides).tolist() == expected
-    flat = [part for side in sides for part in (np.concatenate(side), np.cumsum([0, *map(len, side)]))]
+    flat = [
+        part
+        for side in sides
+        for part in (np.concatenate([np.zeros(0, np.int64), *side]), np.cumsum([0, *map(len, side)]))
+    ]
     assert edit_distance.distances(*flat).tolist() == expected

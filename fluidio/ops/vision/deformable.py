@@ -11,8 +11,17 @@ import numpy.typing as npt
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.threads import thread_count
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _samples as compiled
+
+    compiled.instructions(512)
+except ImportError:
+    compiled = None
 
 __all__: list[str] = []
 
@@ -58,16 +67,17 @@ class _Samples:
 
     def corners(self) -> Any:
         """Yield for each neighbouring pixel its flat index, its weight, and the weight's derivatives by y and x."""
-        down, right = self.y - self.top, self.x - self.left
+        with np.errstate(invalid="ignore"):  # positions that are not finite lie outside
+            down, right = self.y - self.top, self.x - self.left
+            top, left = (np.where(self.inside, side, 0).astype(np.int64) for side in (self.top, self.left))
         for low_y in (True, False):
             for low_x in (True, False):
-                row = (self.top if low_y else self.top + 1).astype(np.int64)
-                column = (self.left if low_x else self.left + 1).astype(np.int64)
+                row, column = (top if low_y else top + 1), (left if low_x else left + 1)
                 there = self.inside & (row >= 0) & (row < self.height) & (column >= 0) & (column < self.width)
                 wy, wx = (1 - down if low_y else down), (1 - right if low_x else right)
                 index = np.where(there, row * self.width + column, 0)
                 slope_y, slope_x = (-wx if low_y else wx), (-wy if low_x else wy)
-                yield index, wy * wx * there, slope_y * there, slope_x * there
+                yield index, *(np.where(there, part, 0) for part in (wy * wx, slope_y, slope_x))
 
 
 def _grid(
@@ -93,22 +103,68 @@ def _read(flat: Array, index: Array) -> Array:
     return taken.reshape(*flat.shape[:3], *index.shape[2:])
 
 
-def _columns(k: Call, x: Any, offset: Any, mask: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Return the samples, their values before masking, and the weight in groups [groups, filters, inputs]."""
-    step = min(k.attrs["im2col_step"], x.shape[0])
-    if x.shape[0] % step:
-        raise EnforceNotMet(f"im2col_step {step} must divide the batch size {x.shape[0]}")
-    samples = _Samples(k, x, offset, mask, weight.shape[2:])
-    flat = _by_group(x, k.attrs["deformable_groups"])
-    values = sum(_read(flat, index) * share[:, :, None] for index, share, _, _ in samples.corners())
-    groups = k.attrs["groups"]
-    return samples, values, weight.reshape(groups, weight.shape[0] // groups, -1)
+class _Columns:
+    """The masked samples of a call [images, channels, points, places], and where gradients of theirs go."""
+
+    def __init__(self, k: Call, x: Array, offset: Array, mask: Array | None, weight: Array) -> None:
+        step = min(k.attrs["im2col_step"], x.shape[0])
+        if step and x.shape[0] % step:
+            raise EnforceNotMet(f"im2col_step {step} must divide the batch size {x.shape[0]}")
+        self.k, self.arrays, self.kernel = k, (x, offset, mask), weight.shape[2:]
+        self.shape = (*x.shape[:2], weight.shape[2] * weight.shape[3], offset.shape[2] * offset.shape[3])
+
+    def _in_c(self) -> bool:
+        arrays = [a for a in self.arrays if a is not None]
+        return (
+            compiled is not None
+            and all(type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous for a in arrays)
+            and all(a.size for a in arrays)
+        )
+
+    def _numbers(self) -> tuple[int, ...]:
+        a, (x, offset, _) = self.k.attrs, self.arrays
+        lists = (self.kernel, *(a[name] for name in ("strides", "paddings", "dilations")))
+        return (*x.shape, a["deformable_groups"], *offset.shape[2:], *(n for pair in lists for n in pair))
+
+    def _samples(self) -> tuple[_Samples, Array, Array]:
+        x, offset, mask = self.arrays
+        samples, flat = _Samples(self.k, x, offset, mask, self.kernel), _by_group(x, self.k.attrs["deformable_groups"])
+        return samples, flat, sum(_read(flat, index) * share[:, :, None] for index, share, _, _ in samples.corners())
+
+    def values(self) -> Array:
+        """Return the columns."""
+        if not self._in_c():
+            samples, _, values = self._samples()
+            return (values * samples.mask[:, :, None]).reshape(self.shape)
+        out = np.empty(self.shape, np.float32)
+        compiled.read(*self.arrays, out, self._numbers(), thread_count())
+        return out
+
+    def spread(self, d: Array) -> tuple[Array, Array, Array, Array | None]:
+        """Return the columns, and from their gradients those of the image, of Offset and of Mask; D may change."""
+        image, moves, mask = self.arrays
+        if self._in_c():
+            columns, dx, slopes = np.ascontiguousarray(d), np.zeros_like(image), np.empty_like(moves)
+            dmask = None if mask is None else np.empty_like(mask)
+            compiled.spread(*self.arrays, columns, dx, slopes, dmask, self._numbers(), thread_count())
+            return columns, dx, slopes, dmask
+        samples, flat, values = self._samples()
+        dvalues = d.reshape(values.shape)
+        dmask = (dvalues * values).sum(axis=2).reshape(-1, values.shape[1] * values.shape[3], *moves.shape[2:])
+        dvalues, values = (a * samples.mask[:, :, None] for a in (dvalues, values))
+        dflat = np.zeros_like(flat)
+        slopes = np.zeros((*samples.y.shape[:3], 2, *moves.shape[2:]), d.dtype)
+        for index, share, slope_y, slope_x in samples.corners():
+            met = (dvalues * _read(flat, index)).sum(axis=2)
+            slopes[:, :, :, 0] += met * slope_y
+            slopes[:, :, :, 1] += met * slope_x
+            _add_at(dflat, index, dvalues * share[:, :, None])
+        return values.reshape(self.shape), dflat.reshape(image.shape), slopes.reshape(moves.shape), dmask
 
 
-def _grouped(array: Array, groups: int) -> Array:
-    """Return columns by deformable group, channel, point and place as [images, groups, inputs, places]."""
-    images, places = array.shape[0], array.shape[-2] * array.shape[-1]
-    return array.reshape(images, groups, -1, places)
+def _by_groups(array: Array, groups: int) -> Array:
+    """Return columns as [images, groups, inputs, places]."""
+    return array.reshape(array.shape[0], groups, array.shape[1] // groups * array.shape[2], array.shape[3])
 
 
 _warned = False
@@ -139,9 +195,9 @@ def _mixed(k: Call, out: Array, back: bool = False) -> Array:
 def _forward(k: Call, x: Any, offset: Any, mask: Any, weight: Any) -> Any:
     image, moves, filters = (k.dev.download(v) for v in (x, offset, weight))
     factor = None if mask is None else k.dev.download(mask)
-    samples, values, matrix = _columns(k, image, moves, factor, filters)
-    columns = _grouped(values * samples.mask[:, :, None], k.attrs["groups"])
-    out = matrix[None] @ columns
+    groups = k.attrs["groups"]
+    columns = _by_groups(_Columns(k, image, moves, factor, filters).values(), groups)
+    out = filters.reshape(1, groups, filters.shape[0] // groups, -1) @ columns
     return k.dev.upload(_mixed(k, out.reshape(image.shape[0], filters.shape[0], *moves.shape[2:])))
 
 
@@ -149,22 +205,16 @@ def _backward(k: Call, x: Any, offset: Any, mask: Any, weight: Any, dout: Any) -
     image, moves, filters, d = (k.dev.download(v) for v in (x, offset, weight, dout))
     factor = None if mask is None else k.dev.download(mask)
     groups = k.attrs["groups"]
-    samples, values, matrix = _columns(k, image, moves, factor, filters)
-    by_place = _mixed(k, d, back=True).reshape(d.shape[0], groups, d.shape[1] // groups, -1)
-    columns = _grouped(values * samples.mask[:, :, None], groups)
-    dweight = np.einsum("ngop,ngip->goi", by_place, columns).reshape(filters.shape)
-    dvalues = (matrix.transpose(0, 2, 1)[None] @ by_place).reshape(values.shape)
-    dmask = (dvalues * values).sum(axis=2).reshape(-1, values.shape[1] * values.shape[3], *moves.shape[2:])
-    dvalues = dvalues * samples.mask[:, :, None]
-    flat = _by_group(image, k.attrs["deformable_groups"])
-    dflat = np.zeros_like(flat)
-    slopes = np.zeros((*samples.y.shape[:3], 2, *moves.shape[2:]), d.dtype)
-    for index, share, slope_y, slope_x in samples.corners():
-        pixels = _read(flat, index)
-        slopes[:, :, :, 0] += (dvalues * pixels).sum(axis=2) * slope_y
-        slopes[:, :, :, 1] += (dvalues * pixels).sum(axis=2) * slope_x
-        _add_at(dflat, index, dvalues * share[:, :, None])
-    return dflat.reshape(image.shape), slopes.reshape(moves.shape), dmask, dweight
+    columns = _Columns(k, image, moves, factor, filters)
+    by_place = _mixed(k, d, back=True).reshape(d.shape[0], groups, d.shape[1] // groups, d.shape[2] * d.shape[3])
+    matrix = filters.reshape(1, groups, filters.shape[0] // groups, -1)
+    dvalues = (matrix.transpose(0, 1, 3, 2) @ by_place).reshape(columns.shape)
+    values, dx, slopes, dmask = columns.spread(dvalues)
+    # Image by image: a product of all at once would copy them.
+    dweight = np.zeros(matrix.shape[1:], d.dtype)
+    for one, other in zip(by_place, _by_groups(values, groups)):
+        dweight += one @ other.transpose(0, 2, 1)
+    return dx, slopes, dmask, dweight.reshape(filters.shape)
 
 
 def _add_at(dflat: Array, index: Array, values: Array) -> None:
