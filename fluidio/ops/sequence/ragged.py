@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled import segments
 from fluidio.ops.kernel import Call
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
@@ -96,6 +97,8 @@ def _bounds(offsets: IntArray) -> Sequence[tuple[int, int]]:
 
 def segment_sum(k: Call, x: Array, offsets: IntArray) -> Array:
     """Return the sum of the rows of each sequence; zeros for an empty one."""
+    if segments.fits(x, offsets):
+        return segments.sums(x, offsets)
     count = offsets.size - 1
     total = k.xp.zeros((count, *x.shape[1:]), x.dtype)
     if x.shape[0] == 0:
@@ -114,6 +117,8 @@ def segment_sum(k: Call, x: Array, offsets: IntArray) -> Array:
 
 def segment_max(k: Call, x: Array, offsets: IntArray, fill: float) -> Array:
     """Return the largest entry of each column of each sequence; `fill` for an empty one."""
+    if segments.fits(x, offsets):
+        return segments.maxima(x, offsets, fill)[0]
     count = offsets.size - 1
     out = k.xp.full((count, *x.shape[1:]), fill, x.dtype)
     if x.shape[0] == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled import curves, segments
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import default_grad_maker, gradient, op, same_as
 from fluidio.ops.sequence.ragged import last_level, segment_ids, segment_max, segment_sum, sequences
@@ -52,10 +53,15 @@ def sequence_pool(k: Call, x: Array) -> KernelResult:
     k.out_lods["Out"] = sequences(k, "X")[:-1]
     kind = k.attrs["pooltype"].upper()
     pad = x.dtype.type(k.attrs["pad_value"])
+    if kind == "MAX" and segments.fits(x, offsets):
+        return segments.maxima(x, offsets, float(pad))
     if kind == "MAX":
         out = segment_max(k, x, offsets, pad)
         wants = k.wants("MaxIndex") and not k.attrs["is_test"]
         return out, _max_rows(k, x, out, offsets) if wants else None
+    if kind not in ("FIRST", "LAST") and segments.fits(x, offsets):
+        factors = None if kind == "SUM" else _scale(k, offsets, kind, x)
+        return segments.sums(x, offsets, factors, float(pad)), None
     out = _pooled(k, x, offsets, kind)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():
@@ -108,6 +114,8 @@ def sequence_pool_grad(k: Call, x: Array, max_rows: Array, dout: Array) -> Array
     k.out_lods["X@GRAD"] = k.lod("X")
     kind = k.attrs["pooltype"].upper()
     if kind == "MAX":
+        if max_rows is not None and segments.fits(x, offsets) and curves.fits(dout):
+            return segments.place(dout, offsets, max_rows)
         return _max_grad(k, x, max_rows, dout)
     if kind in ("FIRST", "LAST"):
         dx = k.xp.zeros_like(x)
@@ -115,6 +123,8 @@ def sequence_pool_grad(k: Call, x: Array, max_rows: Array, dout: Array) -> Array
         picked = (offsets[:-1] if kind == "FIRST" else offsets[1:] - 1)[filled]
         dx[k.dev.upload(picked)] = dout[k.dev.upload(np.flatnonzero(filled))]
         return dx
+    if segments.fits(x, offsets) and curves.fits(dout):
+        return segments.repeat(dout, offsets, None if kind == "SUM" else _scale(k, offsets, kind, x))
     if kind != "SUM":
         dout = dout * _scale(k, offsets, kind, x)
     return dout[k.dev.upload(segment_ids(offsets))]
