@@ -48,7 +48,7 @@ def test_pools_and_their_gradients_are_those_of_numpy(
     def both() -> list[Any]:
         with np.errstate(invalid="ignore"):
             k = call(kind, offsets, 0.5)
-            out, index = sequence_pool.sequence_pool(k, x)  # type: ignore[misc]
+            out, index = sequence_pool.sequence_pool(k, x)
             return [out, index, sequence_pool.sequence_pool_grad(k, x, index, d)]
 
     assert segments.fits(x, offsets)

@@ -1,4 +1,5 @@
-/* The states of Fluid's random engine as numbers in an interval: engine.py says what they are, and does it in NumPy.
+/* The states of Fluid's random engine as numbers in an interval, and the numbers of its other engines: engine.py,
+   integers.py and samplers.py say what they are, and do it in Python.
 
    s <- 48271 s mod (2^31 - 1). Eight states go side by side, each eight steps on, so that no product waits for another.
    No product of floats is fused with a sum: the bits are those of two roundings.
@@ -7,6 +8,7 @@
 #include "../../_python.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define LANES 8
 #define MODULUS 2147483647u
@@ -58,7 +60,103 @@ static PyObject *uniform(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"uniform", uniform, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+/* below(out, state, bound, low): fill a buffer of int64 with low ... low + bound - 1: states that are too large for equal
+   chances are left out. */
+static PyObject *below(PyObject *module, PyObject *args) {
+    Py_buffer out;
+    unsigned long start, bound;
+    long long low;
+    if (!PyArg_ParseTuple(args, "w*kkL", &out, &start, &bound, &low))
+        return NULL;
+    if (out.len % 8 != 0 || start == 0 || start >= MODULUS || bound == 0 || bound > MODULUS - 2) {
+        PyBuffer_Release(&out);
+        PyErr_SetString(PyExc_ValueError, "below needs a buffer of int64, a state of the engine and a bound below 2^31");
+        return NULL;
+    }
+    uint32_t state = (uint32_t)start, scaling = (MODULUS - 2) / (uint32_t)bound, most = scaling * (uint32_t)bound;
+    int64_t *to = out.buf;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < out.len / 8; i++) {
+        do
+            state = step(state, MULTIPLIER);
+        while (state - 1 >= most);
+        to[i] = low + (state - 1) / scaling;
+    }
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&out);
+    Py_RETURN_NONE;
+}
+
+#define WORDS 31 /* of glibc's additive generator */
+
+/* shuffle(out, words): fill a buffer of int64 with 0 ... count - 1 in the order that glibc's rand() gives, whose first
+   state is given: each number in turn is swapped with itself or one before it. */
+static PyObject *shuffle(PyObject *module, PyObject *args) {
+    Py_buffer out, words;
+    if (!PyArg_ParseTuple(args, "w*y*", &out, &words))
+        return NULL;
+    int ok = out.len % 8 == 0 && words.len == 4 * WORDS;
+    if (ok) {
+        uint32_t state[WORDS];
+        memcpy(state, words.buf, sizeof state);
+        int64_t *order = out.buf, count = out.len / 8;
+        Py_BEGIN_ALLOW_THREADS
+        for (int64_t i = 0; i < count; i++)
+            order[i] = i;
+        for (int64_t i = 1, n = -310; i < count; n++) {
+            int place = (int)((n + 313) % WORDS);
+            state[place] += state[(place + 28) % WORDS];
+            if (n < 0)
+                continue; /* the first ones are not used */
+            int64_t j = (state[place] >> 1) % (i + 1), swap = order[i];
+            order[i++] = order[j], order[j] = swap;
+        }
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&out), PyBuffer_Release(&words);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "shuffle needs a buffer of int64 and 31 words of 32 bits");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+#define LONG 312 /* words of mt19937_64 */
+
+/* words(out, seed): fill a buffer of uint64 with the numbers of mt19937_64. */
+static PyObject *words(PyObject *module, PyObject *args) {
+    Py_buffer out;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(args, "w*K", &out, &seed))
+        return NULL;
+    if (out.len % 8 != 0) {
+        PyBuffer_Release(&out);
+        PyErr_SetString(PyExc_ValueError, "words needs a buffer of uint64");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    uint64_t state[LONG] = {seed}, *to = out.buf;
+    for (int i = 1; i < LONG; i++)
+        state[i] = 6364136223846793005u * (state[i - 1] ^ (state[i - 1] >> 62)) + (uint64_t)i;
+    for (Py_ssize_t n = 0; n < out.len / 8; n++) {
+        int i = (int)(n % LONG);
+        uint64_t mixed = (state[i] & 0xFFFFFFFF80000000u) | (state[(i + 1) % LONG] & 0x7FFFFFFFu);
+        uint64_t y = state[i] = state[(i + LONG / 2) % LONG] ^ (mixed >> 1) ^ (mixed & 1 ? 0xB5026F5AA96619E9u : 0);
+        y ^= (y >> 29) & 0x5555555555555555u;
+        y ^= (y << 17) & 0x71D67FFFEDA60000u;
+        y ^= (y << 37) & 0xFFF7EEE000000000u;
+        to[n] = y ^ (y >> 43);
+    }
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&out);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"uniform", uniform, METH_VARARGS, NULL}, {"below", below, METH_VARARGS, NULL},
+    {"shuffle", shuffle, METH_VARARGS, NULL}, {"words", words, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 

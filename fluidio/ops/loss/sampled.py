@@ -25,6 +25,12 @@ def _sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     return 1 / (1 + xp.exp(-x))
 
 
+def _products(xp: ArrayLibrary | ModuleType, x: Array, rows: Array) -> Array:
+    """Return the products of each row of X with some rows of its own."""
+    found: Array = xp.matmul(rows, x[:, :, None])
+    return found[:, :, 0]
+
+
 def _rows_grad(k: Call, weight: Array, rows: Array, values: Array, is_bias: bool = False) -> Any:
     """Return a gradient by rows: sparse if requested, else dense. That of a bias is always dense."""
     if k.attrs["is_sparse"] and not is_bias:
@@ -73,7 +79,7 @@ def _draw(k: Call, count: int, probs: Any, alias: Any, alias_probs: Any) -> Any:
         sampler = AliasSampler(*alias_tables(k.dev.download(probs).reshape(-1)), seed)
     else:
         sampler = AliasSampler(k.dev.download(alias).reshape(-1), k.dev.download(alias_probs).reshape(-1), seed)
-    return np.array([sampler.sample() for _ in range(count)], np.int64)
+    return sampler.first(count)
 
 
 @op(
@@ -118,7 +124,7 @@ def nce(
     samples = np.concatenate([truth, np.broadcast_to(drawn, (x.shape[0], count))], axis=1)
     noise = k.dev.upload((_probabilities(k, samples, probs) * k.attrs["num_neg_samples"]).astype(x.dtype))
     at = k.dev.upload(samples)
-    logits = xp.einsum("nd,nsd->ns", x, weight[at])
+    logits = _products(xp, x, weight[at])
     if bias is not None:
         logits += bias.reshape(-1)[at]
     out = _sigmoid(xp, logits)
@@ -171,7 +177,7 @@ def nce_grad(
     if sample_weight is not None:
         scale = scale * sample_weight.reshape(-1, 1)
     dlogits = dlogits * scale
-    dx = k.xp.einsum("ns,nsd->nd", dlogits, weight[samples]) if k.wants("Input@GRAD") else None
+    dx = k.xp.matmul(dlogits[:, None], weight[samples])[:, 0] if k.wants("Input@GRAD") else None
     flat = samples.reshape(-1)
     dweight = dbias = None
     if k.wants("Weight@GRAD"):
@@ -227,7 +233,7 @@ def hierarchical_sigmoid(
     """Out = the loss of the turns on the path to the label in a tree of classes."""
     xp = k.xp
     nodes, turns, exists = (k.dev.upload(part) for part in _path(k, label, table, code))
-    pre = xp.einsum("nd,nsd->ns", x, weight[nodes])
+    pre = _products(xp, x, weight[nodes])
     if bias is not None:
         pre += bias.reshape(-1)[nodes]
     pre = xp.clip(pre, -40.0, 40.0) * exists
@@ -251,7 +257,7 @@ def hierarchical_sigmoid_grad(
     used = k.dev.upload(np.flatnonzero(path[2]))
     nodes, turns, exists = (k.dev.upload(part) for part in path)
     dpre = ((-k.xp.expm1(-pre) - turns) * exists * dout.reshape(-1, 1)).astype(x.dtype)
-    dx = k.xp.einsum("ns,nsd->nd", dpre, weight[nodes]) if k.wants("X@GRAD") else None
+    dx = k.xp.matmul(dpre[:, None], weight[nodes])[:, 0] if k.wants("X@GRAD") else None
     flat = nodes.reshape(-1)[used]
     dweight = dbias = None
     if k.wants("W@GRAD"):

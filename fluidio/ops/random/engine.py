@@ -23,7 +23,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["canonical", "compiled", "draws", "normal", "os_seed", "truncated_normal", "uniform"]
+__all__ = ["canonical", "compiled", "draws", "normal", "os_seed", "state_after", "truncated_normal", "uniform"]
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -47,14 +47,14 @@ def _powers() -> npt.NDArray[np.uint64]:
     return powers
 
 
-def _state(seed: int, skip: int) -> int:
+def state_after(seed: int, skip: int = 0) -> int:
     """Return the state after `skip` steps of the engine seeded with `seed` (as an unsigned 32-bit number)."""
     return ((int(seed) & 0xFFFFFFFF) % _MODULUS or 1) * pow(_MULTIPLIER, skip, _MODULUS) % _MODULUS
 
 
 def draws(seed: int, count: int, skip: int = 0) -> npt.NDArray[np.uint64]:
     """Return `count` states of an engine after skipping `skip`."""
-    state = _state(seed, skip)
+    state = state_after(seed, skip)
     rows = -(-count // _BLOCK)
     # The states at block starts follow by jumping _BLOCK steps; each factor is below 2^31, so products fit 62 bits.
     starts = np.empty(rows, np.uint64)
@@ -83,7 +83,7 @@ def _interval(seed: int, count: int, span: np.float32, low: np.float32, skip: in
     """Return `count` float32 numbers in [low, low + span], rounded after the product and after the sum."""
     if compiled is not None:
         filled = np.empty(count, np.float32)
-        compiled.uniform(filled, _state(seed, skip), span, low)
+        compiled.uniform(filled, state_after(seed, skip), span, low)
         return filled
     drawn = (draws(seed, count, skip) - np.uint64(1)).astype(np.float32) / np.float32(2147483648.0)
     return drawn * span + low

@@ -10,12 +10,13 @@ import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.ops.kernel import Call
-from fluidio.ops.random.engine import draws, os_seed
+from fluidio.ops.random import engine
+from fluidio.ops.random.engine import draws, os_seed, state_after
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
-__all__ = ["Integers", "c_rand", "permutation"]
+__all__ = ["Integers", "c_rand", "integers", "permutation"]
 
 _RANGE = 2147483645  # the engine's largest state minus its smallest
 
@@ -54,14 +55,30 @@ class Integers:
                 return found
 
 
-def c_rand(seed: int) -> Iterator[int]:
-    """Yield what glibc's rand() gives after srand(seed)."""
+def integers(seed: int, count: int, low: int, high: int) -> Array:
+    """Return `count` numbers of one engine in [low, high)."""
+    bound = high - low
+    if engine.compiled is None or not 0 < bound <= _RANGE:
+        found = Integers(seed)
+        return np.array([found.below(bound) + low for _ in range(count)], np.int64)
+    numbers = np.empty(count, np.int64)
+    engine.compiled.below(numbers, state_after(seed), bound, low)
+    return numbers
+
+
+def _c_state(seed: int) -> list[int]:
+    """Return the numbers that srand(seed) gives glibc's generator."""
     word = seed & 0xFFFFFFFF or 1
     state = [word - (1 << 32) if word >> 31 else word]
     for _ in range(30):
         following = math.fmod(16807 * state[-1], 2147483647)
         state.append(int(following) + (2147483647 if following < 0 else 0))
-    state = [n & 0xFFFFFFFF for n in state]
+    return [n & 0xFFFFFFFF for n in state]
+
+
+def c_rand(seed: int) -> Iterator[int]:
+    """Yield what glibc's rand() gives after srand(seed)."""
+    state = _c_state(seed)
     # An additive generator over the last 31 numbers; the first 310 are discarded.
     for count in itertools.count():
         place = (count + 3) % 31
@@ -72,6 +89,10 @@ def c_rand(seed: int) -> Iterator[int]:
 
 def permutation(count: int, seed: int) -> Array:
     """Return 0 ... count-1 shuffled: each number in turn is swapped with itself or one before it."""
+    if engine.compiled is not None:
+        shuffled = np.empty(max(count, 0), np.int64)
+        engine.compiled.shuffle(shuffled, np.array(_c_state(seed), np.uint32))
+        return shuffled
     order, numbers = list(range(count)), c_rand(seed)
     for i in range(1, count):
         j = next(numbers) % (i + 1)
@@ -105,10 +126,8 @@ def randint(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> Arr
         shape = [int(n) for n in k.dev.download(shape_tensor).reshape(-1)]
     elif shape_list:
         shape = [int(k.dev.download(n).reshape(-1)[0]) for n in shape_list]
-    engine = Integers(a["seed"] or os_seed())
-    bound = a["high"] - a["low"]
-    numbers = [engine.below(bound) + a["low"] for _ in range(math.prod(shape))]
-    return k.dev.upload(np.array(numbers, to_numpy(a["dtype"])).reshape(shape))
+    numbers = integers(a["seed"] or os_seed(), math.prod(shape), a["low"], a["high"])
+    return k.dev.upload(numbers.astype(to_numpy(a["dtype"]), copy=False).reshape(shape))
 
 
 def _infer_randperm(c: InferContext) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.random import engine
 from fluidio.tensor.array import Array
 
 __all__ = ["AliasSampler", "LogUniformSampler", "UniformSampler", "alias_tables", "mt19937_64"]
@@ -43,12 +44,33 @@ def mt19937_64(seed: int) -> Iterator[int]:
         yield from _tempered(state).tolist()
 
 
+def _words(seed: int, count: int) -> Array:
+    """Return the first numbers of mt19937_64."""
+    if engine.compiled is None:
+        return np.fromiter(mt19937_64(seed), np.uint64, count)
+    found = np.empty(count, np.uint64)
+    engine.compiled.words(found, seed & 0xFFFFFFFFFFFFFFFF)
+    return found
+
+
 class UniformSampler:
     """Classes 0 ... largest, equally likely."""
 
     def __init__(self, largest: int, seed: int) -> None:
         self.largest = largest
+        self._seed = seed
         self._words = mt19937_64(seed)
+
+    def first(self, count: int) -> Array:
+        """Return what the first `count` calls of `sample` give."""
+        scaling = 0xFFFFFFFFFFFFFFFF // (self.largest + 1)
+        asked = count
+        while True:
+            words = _words(self._seed, asked)
+            words = words[words < np.uint64((self.largest + 1) * scaling)]
+            if words.size >= count:
+                return (words[:count] // np.uint64(scaling)).astype(np.int64)
+            asked = 2 * asked + 16
 
     def sample(self) -> int:
         bound = self.largest + 1
@@ -86,22 +108,34 @@ class AliasSampler:
     """
 
     def __init__(self, alias: Any, chance: Any, seed: int) -> None:
-        self._alias = [int(n) for n in alias]
-        self._chance = [float(p) for p in chance]
-        self._words = np.random.RandomState(seed & 0xFFFFFFFF)
+        self._alias, self._chance = np.asarray(alias, np.int64), np.asarray(chance, np.float64)
+        self._seed = seed & 0xFFFFFFFF
+        self._words = np.random.RandomState(self._seed)
+
+    def first(self, count: int) -> Array:
+        """Return what the first `count` calls of `sample` give."""
+        bound, words = self._alias.size, np.random.RandomState(self._seed)
+        drawn = words.randint(0, 1 << 32, (count, 3), np.uint32)
+        scaling = 0xFFFFFFFF // bound
+        if (drawn[:, 0] >= bound * scaling).any():  # one that is left out moves all the others
+            return np.array([self.sample() for _ in range(count)], np.int64)
+        number = (drawn[:, 0] // np.uint32(scaling)).astype(np.int64)
+        share = (drawn[:, 1].astype(np.float64) + drawn[:, 2] * 4294967296.0) / 18446744073709551616.0
+        other = self._alias[number]
+        return np.where((share <= self._chance[number]) | (other == -1), number, other)
 
     def _word(self) -> int:
         return int(self._words.randint(0, 1 << 32, dtype=np.uint32))
 
     def sample(self) -> int:
-        bound = len(self._alias)
+        bound = self._alias.size
         scaling = 0xFFFFFFFF // bound
         while (word := self._word()) >= bound * scaling:
             pass
         number = word // scaling
         low = self._word()
         itself = (low + self._word() * 4294967296.0) / 18446744073709551616.0 <= self._chance[number]
-        return number if itself or self._alias[number] == -1 else self._alias[number]
+        return number if itself or self._alias[number] == -1 else int(self._alias[number])
 
 
 class LogUniformSampler:
@@ -110,7 +144,15 @@ class LogUniformSampler:
     def __init__(self, count: int, seed: int) -> None:
         self.count = count
         self._range = math.log(count + 1)
+        self._seed = seed
         self._words = mt19937_64(seed)
+
+    def first(self, count: int) -> Array:
+        """Return what the first `count` calls of `sample` give."""
+        powers = _words(self._seed, count).astype(np.float64) / 18446744073709551616.0 * self._range
+        # The exponentials of the C library: NumPy's differ by an ulp now and then.
+        found = np.fromiter(map(math.exp, powers.tolist()), np.float64, count)
+        return (found.astype(np.int64) - 1) % self.count
 
     def sample(self) -> int:
         return (int(math.exp(next(self._words) / 18446744073709551616.0 * self._range)) - 1) % self.count
