@@ -11,7 +11,7 @@ import pytest
 
 from fluidio.ops import threads
 from fluidio.ops.loss import crf, ctc
-from fluidio.ops.metric import edit_distance
+from fluidio.ops.metric import chunk_eval, edit_distance
 from fluidio.ops.rnn import beam_search
 
 pytestmark = pytest.mark.skipif(
@@ -61,6 +61,21 @@ def test_the_leaders_of_a_beam_are_those_of_numpy(beam: int, monkeypatch: pytest
             wanted = beam_search._all_leaders(total, sources, beam, ended)
         for one, two in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("scheme", ["IOB", "IOE", "IOBES", "plain"])
+def test_chunks_are_counted_as_in_numpy(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    for excluded in ([], [1], [0, 2]):
+        attrs = {"chunk_scheme": scheme, "num_chunk_types": 3, "excluded_chunk_types": excluded}
+        for _ in range(20):
+            at = offsets_of(rng, 10, 7)
+            one = rng.integers(0, 3 * chunk_eval._SCHEMES[scheme][0] + 2, at[-1])
+            other = np.where(rng.random(one.size) < 0.8, one, rng.permutation(one))
+            found = chunk_eval._counts(attrs, one, other, at)
+            with monkeypatch.context() as patch:
+                patch.setattr(chunk_eval, "compiled", None)
+                assert chunk_eval._counts(attrs, one, other, at) == found
 
 
 def drawn(rng: np.random.Generator, sequences: int, classes: int, scale: float, padded: bool) -> Any:
@@ -148,3 +163,9 @@ def test_c_refuses_what_does_not_fit() -> None:
     ):
         with pytest.raises(ValueError):
             ctc.compiled.paths(*good[:place], other, *good[place + 1 :])
+    ids, counts = np.array([1, 2], np.int64), np.zeros(3, np.int64)
+    whole: list[Any] = [ids, ids, np.array([0, 2], np.int64), b"\0\0", (2, 0, -1, -1), counts]
+    crf.compiled.chunks(*whole)
+    for place, value in ((0, -ids), (1, ids[:1].copy()), (2, 2 * ids), (4, (0, 0, 0, 0)), (5, counts[:2].copy())):
+        with pytest.raises(ValueError):
+            crf.compiled.chunks(*whole[:place], value, *whole[place + 1 :])

@@ -1,5 +1,5 @@
-/* Dynamic programs over sequences: edit distances, the best path of tags, the best candidates of a beam. edit_distance.py,
-   crf.py and beam_search.py do the same in NumPy. */
+/* Loops over sequences: edit distances, the best path of tags, the best candidates of a beam, chunks of tags.
+   edit_distance.py, crf.py, beam_search.py and chunk_eval.py do the same in NumPy. */
 
 #include "../../_python.h"
 
@@ -199,10 +199,78 @@ static PyObject *leaders(PyObject *module, PyObject *args) {
     return unfit(ok, memory);
 }
 
+/* How the tags of a type are numbered (-1: none), and which types count. */
+typedef struct {
+    int64_t tags, begin, end, single, types;
+    const uint8_t *excluded;
+} Scheme;
+
+/* Return whether a chunk begins at a row, of which the one before is `before` (-1: none). */
+static int begins(const Scheme *s, int64_t before, int64_t here) {
+    int64_t kind = here / s->tags, tag = here % s->tags, last = before % s->tags;
+    if (kind >= s->types)
+        return 0;
+    return before < 0 || before / s->tags >= s->types || before / s->tags != kind || tag == s->begin ||
+           tag == s->single || last == s->end || last == s->single;
+}
+
+/* Count the chunks of both lists, and those that both have, in one sequence. */
+static void count_chunks(const Scheme *s, const int64_t *const lists[2], int64_t rows, int64_t counts[3]) {
+    int64_t start[2] = {-1, -1}; /* of the open chunk; -1: none */
+    for (int64_t row = 0; row <= rows; row++) {
+        int ended[2];
+        int64_t from[2] = {start[0], start[1]};
+        for (int side = 0; side < 2; side++) {
+            const int64_t *ids = lists[side];
+            int fresh = row < rows && begins(s, row ? ids[row - 1] : -1, ids[row]);
+            ended[side] = from[side] >= 0 && (row == rows || fresh || ids[row] / s->tags >= s->types);
+            if (ended[side]) {
+                counts[side] += !s->excluded[ids[row - 1] / s->tags];
+                start[side] = -1;
+            }
+            if (fresh)
+                start[side] = row;
+        }
+        if (ended[0] && ended[1] && from[0] == from[1]) {
+            int64_t kind = lists[0][row - 1] / s->tags;
+            counts[2] += kind == lists[1][row - 1] / s->tags && !s->excluded[kind];
+        }
+    }
+}
+
+/* chunks(guesses, truths, offsets, excluded, (tags, begin, end, single), counts): add to `counts` the chunks that were
+   guessed, those that are there, and those that are both; `excluded` has a byte for each type. */
+static PyObject *chunks(PyObject *module, PyObject *args) {
+    Py_buffer one, other, offsets, excluded, counts;
+    long long tags, begin, end, single;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*(LLLL)w*", &one, &other, &offsets, &excluded, &tags, &begin, &end, &single,
+                          &counts))
+        return NULL;
+    int64_t longest = 0;
+    int ok = ascends(&offsets, one.len / 8, &longest) && one.len == other.len && one.len % 8 == 0 && tags >= 1 &&
+             counts.len == 24;
+    for (Py_ssize_t i = 0; ok && i < one.len / 8; i++)
+        ok = ((const int64_t *)one.buf)[i] >= 0 && ((const int64_t *)other.buf)[i] >= 0;
+    if (ok) {
+        Scheme s = {tags, begin, end, single, excluded.len, excluded.buf};
+        const int64_t *at = offsets.buf;
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t n = 0; n + 1 < offsets.len / 8; n++) {
+            const int64_t *const lists[2] = {(const int64_t *)one.buf + at[n], (const int64_t *)other.buf + at[n]};
+            count_chunks(&s, lists, at[n + 1] - at[n], counts.buf);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&one), PyBuffer_Release(&other), PyBuffer_Release(&offsets), PyBuffer_Release(&excluded);
+    PyBuffer_Release(&counts);
+    return unfit(ok, 1);
+}
+
 static PyMethodDef methods[] = {
     {"distances", distances, METH_VARARGS, NULL},
     {"tags", tags, METH_VARARGS, NULL},
     {"leaders", leaders, METH_VARARGS, NULL},
+    {"chunks", chunks, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

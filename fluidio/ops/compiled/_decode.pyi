@@ -1,4 +1,4 @@
-"""Dynamic programs over sequences in C; the module may be missing."""
+"""Loops over sequences in C; the module may be missing."""
 
 from typing_extensions import Buffer
 
@@ -6,4 +6,13 @@ def distances(guesses: Buffer, guess_at: Buffer, truths: Buffer, truth_at: Buffe
 def tags(emission: Buffer, transition: Buffer, offsets: Buffer, out: Buffer, /) -> None: ...
 def leaders(
     total: Buffer, ended: Buffer, offsets: Buffer, beam: int, rows: Buffer, columns: Buffer, counts: Buffer, /
+) -> None: ...
+def chunks(
+    guesses: Buffer,
+    truths: Buffer,
+    offsets: Buffer,
+    excluded: Buffer,
+    scheme: tuple[int, int, int, int],
+    counts: Buffer,
+    /,
 ) -> None: ...

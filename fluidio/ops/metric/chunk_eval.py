@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fluidio.dtypes import VarType
@@ -11,6 +13,13 @@ from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
+from fluidio.tensor.lod import IntArray
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _decode as compiled
+except ImportError:
+    compiled = None
 
 __all__: list[str] = []
 
@@ -47,6 +56,25 @@ def _chunks(ids: Array, offsets: Array, scheme: str, types: int) -> tuple[Array,
     return at, np.flatnonzero(stops), kind[at]
 
 
+def _counts(a: dict[str, Any], guessed: Array, truth: Array, offsets: IntArray) -> tuple[int, int, int]:
+    """Return the number of chunks guessed, that of chunks there, and of those that are both."""
+    scheme, types = a["chunk_scheme"], a["num_chunk_types"]
+    excluded = np.asarray(a["excluded_chunk_types"], np.int64)
+    lists = [np.ascontiguousarray(ids, np.int64) for ids in (guessed, truth)]
+    if compiled is not None and all(ids.min(initial=0) >= 0 for ids in lists) and types >= 0:
+        count, begin, _inside, end, single = _SCHEMES[scheme]
+        left_out, counts = np.isin(np.arange(types), excluded), np.zeros(3, np.int64)
+        compiled.chunks(*lists, np.ascontiguousarray(offsets), left_out, (count, begin, end, single), counts)
+        inferred, labelled, correct = counts.tolist()
+        return inferred, labelled, correct
+    found = []
+    for ids in lists:
+        starts, stops, kinds = _chunks(ids, offsets, scheme, types)
+        kept = ~np.isin(kinds, excluded)
+        found.append({*zip(starts[kept].tolist(), stops[kept].tolist(), kinds[kept].tolist())})
+    return len(found[0]), len(found[1]), len(found[0] & found[1])
+
+
 @op(
     "chunk_eval",
     "Inference Label SeqLength?",
@@ -69,14 +97,7 @@ def chunk_eval(k: Call, inference: Array, label: Array, length: Array | None) ->
         guessed, truth = guessed.reshape(-1), truth.reshape(-1)
     if guessed.size != truth.size:
         raise EnforceNotMet(f"Inference has {guessed.size} tags, but Label has {truth.size}")
-    excluded = np.asarray(a["excluded_chunk_types"], np.int64)
-    found = []
-    for ids in (guessed, truth):
-        starts, stops, kinds = _chunks(ids, offsets, a["chunk_scheme"], a["num_chunk_types"])
-        kept = ~np.isin(kinds, excluded)
-        found.append({*zip(starts[kept].tolist(), stops[kept].tolist(), kinds[kept].tolist())})
-    inferred, labelled = len(found[0]), len(found[1])
-    correct = len(found[0] & found[1])
+    inferred, labelled, correct = _counts(a, guessed, truth, offsets)
     precision = correct / inferred if inferred else 0.0
     recall = correct / labelled if labelled else 0.0
     f1 = 2 * precision * recall / (precision + recall) if correct else 0.0

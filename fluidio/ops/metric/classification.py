@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 
 from fluidio.dtypes import VarType
@@ -9,9 +11,12 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
-from fluidio.tensor.array import Array
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
+
+_FEW_CLASSES = 128
+"""Classes of which all pairs can be counted."""
 
 
 def _infer_accuracy(c: InferContext) -> None:
@@ -76,18 +81,29 @@ def _slide(stat: Array, new: Array, buckets: int, slides: int) -> tuple[Array, A
     if not count.size:  # without a count of batches, the first row is the oldest
         rows[:slides] = np.roll(rows[:slides], -1, axis=0)
     oldest = int(count[0]) % slides if count.size else slides - 1
-    rows[slides] += new - rows[oldest]
+    rows[slides] += new
+    rows[slides] -= rows[oldest]
     rows[oldest] = new
     count += 1
-    return flat, rows[slides].copy()
+    return flat, rows[slides]
 
 
 def _area(pos: Array, neg: Array) -> Array:
     ups, rights = np.cumsum(pos[::-1]).astype(np.float64), np.cumsum(neg[::-1]).astype(np.float64)
-    before_up, before_right = np.r_[0.0, ups[:-1]], np.r_[0.0, rights[:-1]]
-    area = ((rights - before_right) * (ups + before_up) / 2).sum()
+    area = (rights[0] * ups[0] + np.dot(neg[-2::-1], ups[1:] + ups[:-1])) / 2
     whole = ups[-1] * rights[-1]
     return np.array([area / whole if whole > 0 else area], np.float64)
+
+
+def _counts(xp: ArrayLibrary | ModuleType, guess: Array, truth: Array, classes: int) -> tuple[Array, Array]:
+    """Return for each class how many elements are it in one of both arrays, and in both."""
+    if xp is np and classes <= _FEW_CLASSES and guess.size and min(guess.min(), truth.min()) >= 0:
+        pairs = np.bincount(guess * classes + truth, minlength=classes * classes).reshape(classes, classes)
+        correct = np.diagonal(pairs)
+        return pairs.sum(axis=0) + pairs.sum(axis=1) - 2 * correct, correct
+    right = guess == truth
+    correct = xp.bincount(truth[right], minlength=classes)
+    return xp.bincount(guess[~right], minlength=classes) + xp.bincount(truth[~right], minlength=classes), correct
 
 
 def _infer_mean_iou(c: InferContext) -> None:
@@ -116,9 +132,7 @@ def mean_iou(
             f"class {max(guess.max(), truth.max())} is out of range: num_classes is {classes}, so classes are "
             f"0 ... {classes - 1}"
         )
-    right = guess == truth
-    correct = xp.bincount(truth[right], minlength=classes)
-    wrong = xp.bincount(guess[~right], minlength=classes) + xp.bincount(truth[~right], minlength=classes)
+    wrong, correct = _counts(xp, guess, truth, classes)
     for part in in_wrongs:
         wrong = wrong + part
     for part in in_corrects:

@@ -48,13 +48,18 @@ class _Image:
             low, high = (anchors[:, :2] >= -straddle), (anchors[:, 2:] < info[[1, 0]] + straddle)
             self.inside = np.flatnonzero((low & high).all(axis=1))
         self.anchors = anchors[self.inside]
-        self.table = overlaps(np, self.anchors, self.truth, False)
-        self.best = self.table.max(axis=1, initial=0)  # without objects everything is background
-        self.nearest = self.table.argmax(axis=1) if self.truth.size else np.zeros(self.inside.size, np.int64)
+        self.table = overlaps(np, self.truth, self.anchors, False)
+        self.best = self.table.max(axis=0, initial=0)  # without objects everything is background
+
+    def nearest(self, anchors: Array) -> Array:
+        """Return the true box that each of these anchors overlaps most."""
+        return self.table[:, anchors].argmax(axis=0) if self.truth.size else np.zeros(anchors.size, np.int64)
 
     def foreground(self, threshold: float) -> Array:
         """Return the anchors that overlap a true box enough, or at least as much as any other anchor does."""
-        as_any = (np.abs(self.table - self.table.max(axis=0, initial=0)) < _NEAR).any(axis=1)
+        as_any = np.zeros(self.best.size, bool)
+        for line in self.table:
+            as_any |= np.abs(line - line.max(initial=0)) < _NEAR
         return np.flatnonzero(as_any | (self.best >= np.float32(threshold)))
 
     def background(self, threshold: float) -> Array:
@@ -103,7 +108,7 @@ def _collected(k: Call, images: list[_Image], chosen: list[_Chosen], count: int,
     for n, (image, pick) in enumerate(zip(images, chosen)):
         location.append(image.inside[pick.located] + n * count)
         score.append(image.inside[np.concatenate([pick.foreground, pick.background])] + n * count)
-        target.append(encode(image.anchors[pick.located], image.truth[image.nearest[pick.located]]))
+        target.append(encode(image.anchors[pick.located], image.truth[image.nearest(pick.located)]))
         weight.append(pick.weights)
     for slot, parts in (("LocationIndex", location), ("ScoreIndex", score)):
         k.out_lods[slot] = offsets([len(p) for p in parts])
@@ -178,7 +183,7 @@ def retinanet_target_assign(
     for n, image in enumerate(images):
         pick = _Chosen(image, image.foreground(a["positive_overlap"]), image.background(a["negative_overlap"]))
         mine = slice(ends[n], ends[n + 1])
-        kind = kinds[mine][hidden[mine] == 0][image.nearest[pick.foreground]]
+        kind = kinds[mine][hidden[mine] == 0][image.nearest(pick.foreground)]
         chosen.append(pick)
         wanted.append(np.concatenate([kind, np.zeros(pick.background.size, kind.dtype)]))
         counts.append(pick.located.size + 1)

@@ -99,12 +99,16 @@ def target_assign(k: Call, x: Array, matches: Array, negatives: Array | None) ->
     rows = rows.reshape(rows.shape[0], -1, rows.shape[-1])
     starts = lod[-1][:-1].astype(np.int64)
     hit = match > -1
-    columns = np.arange(match.shape[1]) % rows.shape[1]
-    chosen = rows[np.where(hit, match + starts[:, None], 0), columns[None, :]] if rows.size else None
     mismatch = rows.dtype.type(k.attrs["mismatch_value"])
-    out = np.full((*match.shape, rows.shape[2]), mismatch, rows.dtype)
-    if chosen is not None:
-        out[hit] = chosen[hit]
+    if rows.size:
+        parts = rows.shape[1]
+        places = (match + starts[:, None]) * parts
+        if parts > 1:
+            places += np.arange(match.shape[1]) % parts
+        out = rows.reshape(-1, rows.shape[2]).take(places, axis=0, mode="clip")
+        out[~hit] = mismatch
+    else:
+        out = np.full((*match.shape, rows.shape[2]), mismatch, rows.dtype)
     weight = hit.astype(np.float32)[..., None]
     if negatives is not None:
         ids = k.dev.download(negatives).reshape(-1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.ops.vision.nms import jaccard, keep_apart
+from fluidio.ops.vision.nms import compiled, jaccard, keep_apart
 from fluidio.ops.vision.polygons import polygon_overlap, polygons_apart
 from fluidio.ops.vision.proposals import offsets
 from fluidio.program.infer import InferContext
@@ -34,6 +34,11 @@ def _ordered(scores: Array, threshold: float, most: int) -> Array:
 def _decayed(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     """Return the scores, best first, lowered according to the overlaps with better boxes."""
     count = boxes.shape[0]
+    if compiled is not None and boxes.dtype == scores.dtype == np.float32 and boxes.shape[1] == 4:
+        factors, work = np.empty(count, np.float32), np.empty((2, count), np.float32)
+        kind = attrs["normalized"], attrs["use_gaussian"], attrs["gaussian_sigma"]
+        compiled.decay(np.ascontiguousarray(boxes), factors, work, *kind)
+        return scores * factors
     table = np.stack([jaccard(box, boxes, attrs["normalized"]) for box in boxes])
     table = np.tril(table, -1)
     most = table.max(axis=1)
@@ -104,8 +109,11 @@ def _overlap(a: Array, b: Array, normalized: bool) -> float:
 
 def _merged(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array, Array]:
     """Merge each box with the previous one if they overlap; return boxes, scores and which boxes remain."""
-    boxes, scores = boxes.copy(), scores.copy()
+    boxes, scores = np.ascontiguousarray(boxes).copy(), scores.copy()
     stands = np.zeros(scores.size, bool)
+    if compiled is not None and boxes.dtype == scores.dtype == np.float32 and boxes.shape[1] == 4:
+        compiled.merge(boxes, scores, stands, attrs["nms_threshold"], attrs["normalized"])
+        return boxes, scores, stands
     last = 0
     for i in range(1, scores.size):
         if _overlap(boxes[i], boxes[last], attrs["normalized"]) > attrs["nms_threshold"]:
