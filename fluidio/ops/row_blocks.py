@@ -11,6 +11,7 @@ import numpy as np
 
 from fluidio.ops.compiled import elements
 from fluidio.ops.compiled.products import are_batches, product, products
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
@@ -61,7 +62,11 @@ def elementwise(function: Callable[..., Any], x: Any, y: Any, out: Any = None) -
     """
     if x.size < elements.LARGE or type(x) is not np.ndarray or type(y) is not np.ndarray:
         return function(x, y, out=out)
-    if x.dtype != y.dtype or x.dtype.kind != "f" or not are_rows(x, y) or not y.size:
+    if x.dtype != y.dtype or x.dtype.kind != "f" or not y.size:
+        return function(x, y, out=out)
+    if x.shape == y.shape and x.flags.c_contiguous != y.flags.c_contiguous:  # in one order, neither skips
+        x, y = row_by_row(np, x), row_by_row(np, y)
+    if not are_rows(x, y):
         return function(x, y, out=out)
     inner = _inner_size(x.shape, y.shape)
     kind = elements.kind_of(function) if x.dtype == np.float32 else None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.threads import share, thread_count
 from fluidio.tensor.array import Array, ArrayLibrary
 
@@ -150,4 +151,4 @@ def _in_memory(array: Array) -> tuple[Array, bool]:
     """Return a matrix stored row by row, and whether it is turned."""
     if array.T.flags.c_contiguous and not array.flags.c_contiguous:
         return array.T, True
-    return np.ascontiguousarray(array), False
+    return row_by_row(np, array), False

@@ -11,6 +11,7 @@ import numpy as np
 
 from fluidio.ops.compiled import curves
 from fluidio.ops.compiled import softmax as compiled
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import gradient, op
@@ -259,7 +260,7 @@ def softmax_with_cross_entropy_grad(k: Call, label: Array, prob: Array, dloss: A
     axis = k.attrs["axis"] % prob.ndim
     classes, inner = prob.shape[axis], math.prod(prob.shape[axis + 1 :])
     factors = dloss.reshape(label.shape)
-    dx = _scaled_rows(k, prob, factors) if axis == prob.ndim - 1 else xp.ascontiguousarray(prob * factors)
+    dx = _scaled_rows(k, prob, factors) if axis == prob.ndim - 1 else row_by_row(xp, prob * factors)
     ids, d = label.reshape(-1), dloss.reshape(-1)
     rows = xp.arange(ids.size)
     starts = rows if classes == 1 else rows // inner * (classes * inner) + rows % inner
@@ -286,7 +287,7 @@ def _scaled_rows(k: Call, x: Array, factors: Array) -> Array:
     """Return X times one factor for each row of it, where rows are the last dim."""
     rows = factors.size
     if k.dev.is_gpu or not rows or not x.size or factors.dtype != x.dtype or not are_rows(x, factors):
-        return k.xp.ascontiguousarray(x * factors)
+        return row_by_row(k.xp, x * factors)
     out = np.empty_like(x)
     arrays = [array.reshape(rows, -1) for array in (x, factors, out)]
 

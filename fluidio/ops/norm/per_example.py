@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from fluidio.ops.compiled import layer_norm as fast
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.norm import planes
 from fluidio.ops.registry import gradient, op
@@ -127,7 +128,7 @@ def _channels_first(k: Call, x: Array) -> Array:
 
 
 def _channels_back(k: Call, x: Array) -> Array:
-    return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if k.attrs.get("data_layout") == "NHWC" else x
+    return row_by_row(k.xp, k.xp.moveaxis(x, 1, -1)) if k.attrs.get("data_layout") == "NHWC" else x
 
 
 def _wide(scale: Array, ndim: int) -> Array:

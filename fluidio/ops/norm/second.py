@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.norm import batch_norm, per_example  # noqa: F401  (they bring the ops)
 from fluidio.ops.second_order import second
@@ -97,7 +98,7 @@ def batch_norm_second(
     shift, bent = _channels(ddbias, x.ndim), _channels(ddscale, x.ndim)
     dx, dscale, ddy = _gradients(n, dy, _channels(scale, x.ndim), shift, ddx, bent, axes)
     if last:
-        dx, ddy = (k.xp.ascontiguousarray(k.xp.moveaxis(v, 1, -1)) for v in (dx, ddy))
+        dx, ddy = (row_by_row(k.xp, k.xp.moveaxis(v, 1, -1)) for v in (dx, ddy))
     return dx, dscale.reshape(scale.shape), ddy
 
 

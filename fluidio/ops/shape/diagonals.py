@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
@@ -42,7 +43,7 @@ def diag_embed(k: Call, x: Array) -> Array:
     out = xp.zeros((*x.shape[:-1], side, side), x.dtype)
     steps = xp.arange(n)
     out[..., steps + max(-offset, 0), steps + max(offset, 0)] = x
-    return xp.ascontiguousarray(xp.moveaxis(out, (-2, -1), (k.attrs["dim1"], k.attrs["dim2"])))
+    return row_by_row(xp, xp.moveaxis(out, (-2, -1), (k.attrs["dim1"], k.attrs["dim2"])))
 
 
 def _ascending(attrs: dict[str, Any], rank: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, infer_gradients, op
 from fluidio.program.infer import InferContext
@@ -75,6 +76,13 @@ def _infer_as_before(c: InferContext) -> None:
         c.set("X@GRAD", c.shape("XShape")[1:], None)
 
 
+def _reshaped(k: Call, x: Array, shape: tuple[int, ...]) -> Array:
+    """Return a view, or a copy if other than one-element dims change where X is not stored row by row."""
+    if not x.flags.c_contiguous and [d for d in x.shape if d != 1] != [d for d in shape if d != 1]:
+        x = row_by_row(k.xp, x)
+    return x.reshape(shape)
+
+
 def _register(
     name: str,
     inputs: str,
@@ -92,17 +100,17 @@ def _register(
 
     @op(name, inputs, "Out", attrs, infer=described, grad=True, lod="kernel")
     def plain(k: Call, x: Array, one: Array | None = None, several: Any = None) -> Array:
-        return keep_lod(k, x, steady(k, x).reshape(target(k, x, one, several)))
+        return keep_lod(k, x, _reshaped(k, steady(k, x), target(k, x, one, several)))
 
     plain.__doc__ = f"Out = X after {name}."
 
     @gradient(name, "X Out@GRAD", "X@GRAD", lod="share", carried=carried)
     def plain_grad(k: Call, x: Array, dout: Array) -> Array:
-        return dout.reshape(x.shape)
+        return _reshaped(k, dout, x.shape)
 
     @op(f"{name}2", inputs, "Out XShape?", attrs, infer=described, grad=True, lod="kernel")
     def second(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
-        out = keep_lod(k, x, steady(k, x).reshape(target(k, x, one, several)))
+        out = keep_lod(k, x, _reshaped(k, steady(k, x), target(k, x, one, several)))
         # XShape carries the LoD, so that the gradient can restore it.
         k.out_lods["XShape"] = k.lod("X")
         return out, k.xp.empty((0, *x.shape), x.dtype)
@@ -112,7 +120,7 @@ def _register(
     @gradient(f"{name}2", "XShape Out@GRAD", "X@GRAD", infer=_infer_as_before, lod="kernel")
     def second_grad(k: Call, x_shape: Array, dout: Array) -> Array:
         k.out_lods["X@GRAD"] = k.lod("XShape")
-        return dout.reshape(x_shape.shape[1:])
+        return _reshaped(k, dout, x_shape.shape[1:])
 
 
 def _size(shape: Sequence[int]) -> int | None:

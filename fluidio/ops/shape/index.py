@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.gather import check_index
@@ -47,13 +48,13 @@ def index_select(k: Call, x: Array, index: Array) -> Array:
     """Out = the slices of X along dim at the positions in Index."""
     dim, rows = k.attrs["dim"], index.reshape(-1)
     check_index(k, rows, x.shape[dim], "index")
-    return k.xp.ascontiguousarray(x.take(rows, axis=dim))
+    return row_by_row(k.xp, x.take(rows, axis=dim))
 
 
 @gradient("index_select", "X Index Out@GRAD", "X@GRAD")
 def index_select_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
     xp, dim = k.xp, k.attrs["dim"]
-    moved = xp.ascontiguousarray(xp.moveaxis(dout, dim, 0))
+    moved = row_by_row(xp, xp.moveaxis(dout, dim, 0))
     dx = xp.zeros((x.shape[dim], *moved.shape[1:]), dout.dtype)
     k.dev.scatter_add(dx, index.reshape(-1), moved)
-    return xp.ascontiguousarray(xp.moveaxis(dx, 0, dim))
+    return row_by_row(xp, xp.moveaxis(dx, 0, dim))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.second_order import linear, second
 from fluidio.ops.shape import dims, join, padding, slicing  # noqa: F401  (they bring the ops)
@@ -26,7 +27,7 @@ linear("concat", "X=+X@GRAD AxisTensor", complete=True)
 def _transposed(name: str) -> None:
     @second(name, "DDX=+X@GRAD", "DDOut=Out@GRAD", complete=True)
     def kernel(k: Call, ddx: Array) -> Array:
-        return k.xp.ascontiguousarray(ddx.transpose(k.attrs["axis"]))
+        return row_by_row(k.xp, ddx.transpose(k.attrs["axis"]))
 
 
 _transposed("transpose2")

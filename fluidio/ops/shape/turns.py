@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
@@ -61,7 +62,7 @@ def _infer_meshgrid(c: InferContext) -> None:
 def meshgrid(k: Call, parts: list[Array]) -> KernelResult:
     """Out = each vector of X along its own dim, repeated along the dims of the others."""
     grids = k.xp.meshgrid(*(part.reshape(-1) for part in parts), indexing="ij")
-    return [k.xp.ascontiguousarray(grid) for grid in grids]
+    return [row_by_row(k.xp, grid) for grid in grids]
 
 
 @gradient("meshgrid", "X Out@GRAD", "X@GRAD")
@@ -94,4 +95,4 @@ def _unbind_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 def unbind(k: Call, x: Array) -> KernelResult:
     """Out = the slices of X along the axis, which is dropped."""
     parts = k.xp.moveaxis(x, k.attrs["axis"], 0)
-    return [k.xp.ascontiguousarray(part).reshape(parts.shape[1:]) for part in parts]
+    return [row_by_row(k.xp, part).reshape(parts.shape[1:]) for part in parts]

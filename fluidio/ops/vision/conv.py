@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.fused import mkldnn
 from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
@@ -222,11 +223,11 @@ def filter_gradient(k: Call, x: Array, y: Array, w: Array, g: Geometry) -> Array
 
 def first(k: Call, x: Array) -> Array:
     """Return X with its channels at axis 1, whatever the data_format."""
-    return k.xp.ascontiguousarray(k.xp.moveaxis(x, -1, 1)) if channels_last(k.attrs) else k.xp.ascontiguousarray(x)
+    return row_by_row(k.xp, k.xp.moveaxis(x, -1, 1)) if channels_last(k.attrs) else row_by_row(k.xp, x)
 
 
 def back(k: Call, x: Array) -> Array:
-    return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
+    return row_by_row(k.xp, k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
 
 
 def _register(name: str, dims: int) -> None:

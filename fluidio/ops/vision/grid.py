@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.shape.dims import host_ints
@@ -94,7 +95,7 @@ def grid_sampler(k: Call, x: Array, grid: Array) -> Array:
     total: Any = 0
     for flat, inside, across, along, _, _ in samples.corners:
         total = total + samples.values(x, flat, inside) * (across * along)[..., None]
-    return k.xp.ascontiguousarray(total.transpose(0, 3, 1, 2))
+    return row_by_row(k.xp, total.transpose(0, 3, 1, 2))
 
 
 @gradient("grid_sampler", "X Grid Output@GRAD", "X@GRAD Grid@GRAD")
@@ -112,7 +113,7 @@ def grid_sampler_grad(k: Call, x: Array, grid: Array, dout: Array) -> KernelResu
             dgrid[..., 0] += slope * along * sign_x * samples.scale[0]
             dgrid[..., 1] += slope * across * sign_y * samples.scale[1]
     shape = (x.shape[0], *x.shape[2:], x.shape[1])
-    back = xp.ascontiguousarray(dx.reshape(shape).transpose(0, 3, 1, 2)) if k.wants("X@GRAD") else None
+    back = row_by_row(xp, dx.reshape(shape).transpose(0, 3, 1, 2)) if k.wants("X@GRAD") else None
     return back, dgrid if k.wants("Grid@GRAD") else None
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.compiled import channels
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import windows
@@ -130,7 +131,7 @@ def _first(k: Call, x: Array) -> Array:
 
 
 def _back(k: Call, x: Array) -> Array:
-    return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
+    return row_by_row(k.xp, k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
 
 
 def _max(k: Call, x: Array, g: _Geometry) -> Array:
@@ -241,7 +242,7 @@ def _adaptive(k: Call, x: Array, sizes: list[tuple[int, int]], transpose: bool) 
             x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, 2 + dim)
         else:
             x = np.moveaxis(weighted(moved, matrix.T, partial(_means, moved, stretches)), -1, 2 + dim)
-    return k.xp.ascontiguousarray(x)
+    return row_by_row(k.xp, x)
 
 
 def _register(name: str, dims: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import host_ints
@@ -132,7 +133,7 @@ def _apply(k: Call, x: Array, sizes: tuple[int, ...], outs: list[int], transpose
         axis = start + dim
         moved = k.xp.moveaxis(x, axis, -1)
         x = k.xp.moveaxis(moved @ matrix if transpose else _resized(k, moved, matrix, taps), -1, axis)
-    return k.xp.ascontiguousarray(x)
+    return row_by_row(k.xp, x)
 
 
 def _spatial(k: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
