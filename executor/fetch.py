@@ -13,6 +13,7 @@ from fluidio.era import era
 from fluidio.errors import FetchError
 from fluidio.executor.fetched import FetchedArray
 from fluidio.executor.frame import Frame
+from fluidio.ops.compiled.turned import row_by_row
 from fluidio.program import Operator, Program, Variable
 from fluidio.program.arguments import FetchList
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
@@ -96,7 +97,7 @@ def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: boo
         values, lods = f.values, f.lods
         return [
             # The usual value, at once.
-            values[slot].copy().view(FetchedArray)
+            _copied(values[slot]).view(FetchedArray)
             if type(values[slot]) is np.ndarray and values[slot].size and not lods[slot]
             else _one(f, slot, name, True)
             for slot, name in zip(slots, names)
@@ -131,12 +132,17 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
     if value.size == 0 and era().empty_fetches_hold_nothing:
         return _empty(lod, name, return_numpy)
     if not return_numpy:
-        array = value.copy() if isinstance(value, np.ndarray) or f.plan.dev.is_gpu else value
+        array = _copied(value) if isinstance(value, np.ndarray) or f.plan.dev.is_gpu else value
         return LoDTensor.wrap(f.plan.dev.download(array) if f.plan.dev.is_gpu else array, lod)
     if lod:
         raise _has_lod(name, lod)
     host = f.plan.dev.download(value)
-    return (host.copy() if host is value else host).view(FetchedArray)
+    return (_copied(host) if host is value else host).view(FetchedArray)
+
+
+def _copied(array: Array) -> Array:
+    """Return a copy that is stored row by row."""
+    return array.copy() if array.flags.c_contiguous else row_by_row(np, array)
 
 
 def _empty(lod: LoD, name: str, return_numpy: bool) -> LoDTensor | None:

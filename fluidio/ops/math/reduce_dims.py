@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from fluidio.program.operator import Operator
 from fluidio.tensor.array import Array
 
 __all__: list[str] = []
+
+_WIDE = 64
+"""Neighbours from which on whole lines are added up."""
 
 _ATTRS: dict[str, Any] = {"dim": [0], "keep_dim": False, "reduce_all": False, "in_dtype": -1, "out_dtype": -1}
 
@@ -98,7 +102,7 @@ def _spread(k: Call, x: Array, array: Array) -> Array:
 def reduce_sum_grad(k: Call, x: Array, dout: Array) -> Array:
     dx = k.xp.broadcast_to(_spread(k, x, dout), x.shape)
     kind = x.dtype if k.attrs["in_dtype"] < 0 else to_numpy(k.attrs["in_dtype"])
-    return dx.astype(kind)  # Fluid: whatever the dtype of X
+    return dx.astype(kind, order="C")  # Fluid: whatever the dtype of X
 
 
 @gradient("reduce_mean", "X Out@GRAD", "X@GRAD", lod="share")
@@ -143,10 +147,18 @@ def _cumsum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 def cumsum(k: Call, x: Array) -> Array:
     """Out = running sums along axis; `exclusive` leaves out the element itself, `reverse` starts at the end."""
     xp, a = k.xp, k.attrs
-    axis = a["axis"]
-    source = xp.flip(x, axis) if a["reverse"] else x
-    out = xp.cumsum(source, axis=axis, dtype=x.dtype)
-    if a["exclusive"]:
-        out = xp.roll(out, 1, axis)
-        out[(slice(None),) * (axis % x.ndim) + (slice(0, 1),)] = 0
-    return xp.flip(out, axis) if a["reverse"] else out
+    axis = a["axis"] % x.ndim
+    out = xp.empty(x.shape, x.dtype)
+    source, target = (xp.flip(part, axis) if a["reverse"] else part for part in (x, out))
+    if a["exclusive"] and x.shape[axis]:
+        lead = (slice(None),) * axis
+        target[(*lead, slice(0, 1))] = 0
+        source, target = source[(*lead, slice(0, -1))], target[(*lead, slice(1, None))]
+    if k.dev.is_gpu or math.prod(x.shape[axis + 1 :]) < _WIDE or not source.size:
+        xp.cumsum(source, axis=axis, dtype=x.dtype, out=target)
+        return out
+    lines, sums = xp.moveaxis(source, axis, 0), xp.moveaxis(target, axis, 0)
+    sums[0] = lines[0]
+    for at in range(1, len(lines)):  # NumPy goes along the axis, and skips through memory
+        xp.add(sums[at - 1], lines[at], out=sums[at])
+    return out
