@@ -14,6 +14,7 @@ from fluidio.ops.compiled import updates
 from fluidio.ops.kernel import Call, NumpyBackend
 from fluidio.ops.optimize.adaptive import adagrad
 from fluidio.ops.optimize.momentum import adam, momentum
+from fluidio.program.op_def import find_op
 from fluidio.tensor import SelectedRows
 
 pytestmark = pytest.mark.skipif(updates.compiled is None, reason="there was no C compiler when fluidio was installed")
@@ -79,11 +80,74 @@ def test_three_threads_compute_the_same_bits(optimizer: str, monkeypatch: pytest
         threads.close()
 
 
+def scaled(name: str, size: int) -> list[Any]:
+    """Return parameter and accumulators after three updates of an op; some elements are zeros or odd."""
+    rng = np.random.default_rng(size)
+    param, grad, mean = (rng.standard_normal((size, 3), np.float32) for _ in range(3))
+    first, second, rate = rng.random((size, 3), np.float32), rng.random((size, 3), np.float32), np.array([0.03], "f4")
+    grad[0], first[-1], param[0, 0] = 0, 0, 0
+    if size > 10:
+        grad[3, 0], grad[4, 0], param[5, 0], second[6, 0] = np.inf, np.nan, np.nan, np.nan
+    pow1 = np.array([0.9], np.float32)
+    definition = find_op(name.removeprefix("centered_"))
+    attrs = {**definition.attrs, "centered": name.startswith("centered"), "l1": 0.01, "weight_decay": 0.02}
+    k = Call(SimpleNamespace(type=name), attrs, NumpyBackend(), frozenset())
+    k.ins, k.outs = {"AvgSquaredUpdate": [1]}, {"AvgSquaredUpdateOut": [1]}
+    order: dict[str, list[Any]] = {
+        "adadelta": [param, grad, first, second],
+        "adamax": [param, grad, rate, mean, second, pow1],
+        "decayed_adagrad": [param, grad, first, rate],
+        "ftrl": [param, first, mean, grad, rate],
+        "lamb": [param, grad, rate, mean, second, pow1, pow1],
+        "lars_momentum": [param, grad, mean, rate],
+        "rmsprop": [param, first + 1, mean, rate, grad, second],
+    }
+    assert definition.kernel is not None
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            definition.kernel(k, *order[name.removeprefix("centered_")])
+    return [param, grad, first, second, mean, *order[name.removeprefix("centered_")]]
+
+
+@pytest.mark.skipif(updates.others is None, reason="there was no C compiler when fluidio was installed")
+@pytest.mark.parametrize("name", updates.others.NAMES if updates.others else [])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_more_updates_have_the_bits_of_numpy(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(updates, "others", None)
+        wanted = scaled(name, size)
+    try:
+        for bits in (128, 256, 512):
+            updates.others.instructions(bits)
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+            for one, other in zip(scaled(name, size), wanted):
+                np.testing.assert_array_equal(one, other)
+            monkeypatch.setattr(updates, "_WORTH_A_THREAD", 10)
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+            for one, other in zip(scaled(name, size), wanted):
+                np.testing.assert_array_equal(one, other)
+    finally:
+        updates.others.instructions(512)
+        threads.close()
+
+
 def test_arrays_of_other_sizes_are_refused() -> None:
     x, less = np.ones(5, np.float32), np.ones(4, np.float32)
-    for others in [(less, x.copy()), (x, less.copy())]:
+    numbers = (0.1,) * 6
+    for number, name in enumerate(updates.others.NAMES if updates.others else ()):
+        arrays: list[Any] = [x.copy(), x, x.copy(), x.copy(), x.copy()]
+        updates.others.scaled(number, *arrays, numbers, 1, 1)
+        odd: list[tuple[int, Any]] = [(place, less) for place in range(5)]
+        odd += [(place, bytes(20)) for place in (0, 2, 3, 4)]
+        odd += [(place, None) for place in ((0, 1, 2, 3, 4) if name in ("centered_rmsprop", "lamb") else (0, 1, 2))]
+        for place, other in odd:
+            with pytest.raises((ValueError, TypeError, BufferError)):
+                updates.others.scaled(number, *arrays[:place], other, *arrays[place + 1 :], numbers, 1, 1)
+    with pytest.raises(ValueError, match="no such update"):
+        updates.others.scaled(99, *arrays, numbers, 1, 1)
+    for pair in [(less, x.copy()), (x, less.copy())]:
         with pytest.raises(ValueError, match="do not fit"):
-            updates.compiled.momentum(x, *others, (0.9, 0.1), False, 1, 1)
+            updates.compiled.momentum(x, *pair, (0.9, 0.1), False, 1, 1)
     with pytest.raises(ValueError, match="do not fit"):
         updates.compiled.adam(x, x, x.copy(), less.copy(), (0.9, 0.1, 0.9, 0.1, 0.0, 0.1), 1, 1)
     with pytest.raises(ValueError, match="do not fit"):

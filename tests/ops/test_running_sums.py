@@ -16,7 +16,7 @@ def test_running_sums_are_those_of_numpy(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).standard_normal(shape, np.float32)
     for axis, exclusive, reverse in product(range(-len(shape), len(shape)), (False, True), (False, True)):
         attrs = {"axis": axis, "flatten": False, "exclusive": exclusive, "reverse": reverse}
-        found = reduce_dims.cumsum(Call(None, attrs, NumpyBackend(), frozenset()), x)  # type: ignore[misc]
+        found = reduce_dims.cumsum(Call(None, attrs, NumpyBackend(), frozenset()), x)
         wanted = np.flip(x, axis) if reverse else x
         wanted = np.cumsum(wanted, axis, np.float32)
         if exclusive:
@@ -32,6 +32,6 @@ def test_the_gradient_of_a_sum_is_row_by_row_along_every_dim() -> None:
         attrs = {"dim": dims, "keep_dim": True, "reduce_all": False, "in_dtype": -1, "out_dtype": -1}
         dout = np.random.default_rng(0).random(x.sum(tuple(dims), keepdims=True).shape, np.float32)
         k = Call(None, attrs, NumpyBackend(), frozenset(("X@GRAD",)))
-        dx = reduce_dims.reduce_sum_grad(k, x, dout)  # type: ignore[misc]
+        dx = reduce_dims.reduce_sum_grad(k, x, dout)
         assert dx.flags.c_contiguous
         np.testing.assert_array_equal(dx, np.broadcast_to(dout, x.shape))

@@ -1,6 +1,6 @@
-"""Momentum, Adam and Adagrad in C: float32 only, in one pass, on several threads; bit for bit like NumPy.
+"""The updates of optimizers in C: float32 only, in one pass, on several threads; bit for bit like NumPy.
 
-`compiled` is None if it could not be built.
+`compiled` and `others` are None if they could not be built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["adagrad", "adam", "adam_rows", "compiled", "fits", "momentum"]
+others: Any
+try:
+    from fluidio.ops.compiled import _scaled as others
+
+    others.instructions(512)
+    _NUMBERS = {name: number for number, name in enumerate(others.NAMES)}
+except ImportError:
+    others = None
+
+__all__ = ["adagrad", "adam", "adam_rows", "compiled", "fits", "momentum", "others", "scaled"]
 
 _SINGLE = np.dtype("float32")
 _WORTH_A_THREAD = 1 << 15
@@ -86,3 +95,13 @@ def adagrad(param: Array, grad: Array, moment: Array, rate: Array, epsilon: floa
     """m += g * g; p -= lr * g / (sqrt(m) + epsilon)."""
     number = float(rate.reshape(-1)[0])
     compiled.adagrad(param, grad, moment, number, epsilon, _WORTH_A_THREAD, _threads(param.size))
+
+
+def scaled(name: str, rate: Array, param: Array, grad: Array, arrays: tuple[Array, ...], *numbers: float) -> bool:
+    """Update a parameter and its accumulators as the op of this name does; return False if that is impossible here."""
+    if others is None or not fits(rate, param, grad, *arrays):
+        return False
+    u, v, w = (*arrays, None, None)[:3]
+    given = (*numbers, 0.0, 0.0, 0.0, 0.0, 0.0)[:6]
+    others.scaled(_NUMBERS[name], param, grad, u, v, w, given, _WORTH_A_THREAD, _threads(param.size))
+    return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fluidio.ops.compiled import updates
 from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import dense, single
@@ -13,6 +15,13 @@ from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array
 
 __all__: list[str] = []
+
+_NO_RATE = np.zeros(1, np.float32)
+
+
+def _number(k: Call, rate: Array) -> float:
+    """Return the rate for C, which has no use on a GPU."""
+    return 0.0 if k.dev.is_gpu else float(rate.reshape(-1)[0])
 
 
 @op(
@@ -58,10 +67,12 @@ def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> t
 )
 def decayed_adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> tuple[Array, Array]:
     """m = decay * m + (1 - decay) * g * g; p -= lr * g / (sqrt(m) + eps)."""
-    grad, decay = dense(k, grad), single(k.attrs["decay"])
+    grad, decay, epsilon = dense(k, grad), single(k.attrs["decay"]), k.attrs["epsilon"]
+    if updates.scaled("decayed_adagrad", rate, param, grad, (moment,), decay, 1 - decay, epsilon, _number(k, rate)):
+        return param, moment
     moment *= decay
     moment += (1 - decay) * grad * grad
-    param -= rate * grad / (k.xp.sqrt(moment) + k.attrs["epsilon"])
+    param -= rate * grad / (k.xp.sqrt(moment) + epsilon)
     return param, moment
 
 
@@ -81,11 +92,14 @@ def adadelta(k: Call, param: Array, grad: Array, mean_grad: Array, mean_update: 
     new one is written to another variable.
     """
     grad, rho, epsilon = dense(k, grad), single(k.attrs["rho"]), k.attrs["epsilon"]
+    apart = k.ins["AvgSquaredUpdate"] != k.outs["AvgSquaredUpdateOut"]
+    means = mean_grad, mean_update
+    if not apart and updates.scaled("adadelta", _NO_RATE, param, grad, means, rho, 1 - rho, epsilon):
+        return param, mean_grad, mean_update
     mean_grad *= rho
     mean_grad += (1 - rho) * grad * grad
     below = mean_grad + epsilon
     squared = (mean_update + epsilon) / below * grad * grad
-    apart = k.ins["AvgSquaredUpdate"] != k.outs["AvgSquaredUpdateOut"]
     step = mean_update.copy() if apart else mean_update
     mean_update *= rho
     mean_update += (1 - rho) * squared
@@ -111,6 +125,10 @@ def rmsprop(
     """
     a, grad = k.attrs, searched(k, grad)
     decay = single(a["decay"])
+    name, states = ("centered_rmsprop", (square, moment, mean)) if a["centered"] else ("rmsprop", (square, moment))
+    numbers = decay, 1 - decay, a["epsilon"], a["momentum"], _number(k, rate)
+    if updates.scaled(name, rate, param, grad, states, *numbers):
+        return param, moment, square, mean
     square *= decay
     square += (1 - decay) * grad * grad
     inside = square + a["epsilon"]
@@ -147,6 +165,9 @@ def ftrl(k: Call, param: Array, squared: Array, linear: Array, grad: Array, rate
 def _ftrl(k: Call, param: Array, squared: Array, linear: Array, grad: Array, rate: Array) -> tuple[Array, ...]:
     a, xp = k.attrs, k.xp
     l1, l2, power = a["l1"], a["l2"], -a["lr_power"]
+    sums = squared, linear
+    if power == 0.5 and updates.scaled("ftrl", rate, param, grad, sums, l1, 2 * l2, _number(k, rate)):
+        return param, squared, linear
     new = squared + grad * grad
     linear += grad - (new**power - squared**power) / rate * param
     shrunk = l1 * xp.sign(linear) - linear
