@@ -10,6 +10,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.ops import threads
+from fluidio.ops.kernel import Call, NumpyBackend
 from fluidio.ops.vision import detection_match, roi, roi_parts
 
 needs_c = pytest.mark.skipif(roi.compiled is None, reason="there was no C compiler when fluidio was installed")
@@ -150,3 +151,45 @@ def test_c_refuses_cells_outside_the_image() -> None:
     planes, out = np.zeros((1, 1, 1, 1, 4, 4), np.float32), np.zeros((1, 1, 1, 1), np.float32)
     with pytest.raises(ValueError, match="do not fit"):
         roi_parts.compiled.means(planes, np.zeros(1, np.int64), np.array([0, 5, 0, 1]), out, (1, 1, 4, 4, 1, 1), False)
+
+
+@pytest.mark.skipif(roi.aligned is None, reason="there was no C compiler when fluidio was installed")
+@pytest.mark.parametrize("ratio", [-1, 0, 1, 3])
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_aligned_regions_and_their_gradients_in_c_are_those_of_numpy(
+    ratio: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 20, 9, 13), np.float32)
+    corners = rng.random((12, 2), np.float32) * 20 - 4
+    boxes = np.concatenate([corners, corners + rng.random((12, 2), np.float32) * 25 - 3], axis=1)
+    boxes[0], boxes[1], boxes[2] = (-90, -90, -50, -50), (0, 0, 500, 300), (5, 5, 5, 5)
+    attrs = {"spatial_scale": scale, "pooled_height": 3, "pooled_width": 5, "sampling_ratio": ratio}
+    k = Call(None, attrs, NumpyBackend(), frozenset(("X@GRAD",)))
+    k.lods["ROIs"] = (np.array([0, 5, 12]),)
+    d = rng.standard_normal((12, 20, 3, 5), np.float32)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    found = [roi.roi_align(k, x, boxes, None), roi.roi_align_grad(k, x, boxes, None, d)]
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    alone = [roi.roi_align(k, x, boxes, None), roi.roi_align_grad(k, x, boxes, None, d)]
+    monkeypatch.setattr(roi, "aligned", None)
+    wanted = [roi.roi_align(k, x, boxes, None), roi.roi_align_grad(k, x, boxes, None, d)]
+    for one, other, two in zip(found, alone, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-5)
+    threads.close()
+
+
+@pytest.mark.skipif(roi.aligned is None, reason="there was no C compiler when fluidio was installed")
+def test_regions_that_do_not_fit_are_refused() -> None:
+    x, image, boxes = np.zeros((1, 2, 3, 4), np.float32), np.zeros(1, np.int64), np.zeros((1, 4))
+    good: list[Any] = [x, image, boxes, np.zeros((1, 2, 5, 6), np.float32), (1, 2, 3, 4, 5, 6), 2, False, 1]
+    roi.aligned.align(*good)
+    odd: list[tuple[int, Any]] = [(0, x[:, :1].copy()), (1, image + 1), (1, image - 1), (2, boxes + np.nan)]
+    odd += [(2, boxes + 1e9), (2, boxes[:0]), (3, x)]
+    for place in range(6):
+        for value in (0, -1, 7, 1 << 40):
+            odd.append((4, (*good[4][:place], value, *good[4][place + 1 :])))
+    for place, value in odd:
+        with pytest.raises(ValueError):
+            roi.aligned.align(*good[:place], value, *good[place + 1 :])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.threads import share
+from fluidio.ops.threads import share, thread_count
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -21,8 +21,15 @@ try:
 except ImportError:
     compiled = None
 
+aligned: Any
+try:
+    from fluidio.ops.compiled import _align as aligned
+except ImportError:
+    aligned = None
+
 __all__ = ["region_images"]
 
+_NEAR = 1e5  # pixels; within them, C counts samples
 _FAR = 1e9  # pixels; what lies beyond is as far outside
 _WORTH_A_THREAD = 1 << 13
 """Cells below which another thread costs more than it saves."""
@@ -147,12 +154,29 @@ def _weights(start: float, cell: float, cells: int, count: int, size: int, dtype
     return matrix.reshape(cells, width).astype(dtype), slice(first, last + 1)
 
 
+def _in_c(k: Call, x: Array, images: Array, boxes: Array, out: Array, spreads: bool) -> bool:
+    """Fill `out`, or add its gradients to X; return False if C cannot."""
+    if aligned is None or not x.dtype == out.dtype == np.float32 or not x.size or len(images) != len(boxes):
+        return False
+    corners = boxes.astype(np.float64) * k.attrs["spatial_scale"]
+    if not (np.abs(corners) < _NEAR).all():
+        return False
+    sizes, image = (*x.shape, *out.shape[2:]), np.ascontiguousarray(images, np.int64)
+    # X is written only if gradients are spread.
+    target = x if x.flags.c_contiguous and x.flags.writeable else np.array(x, order="C")
+    aligned.align(target, image, corners, out, sizes, k.attrs["sampling_ratio"], spreads, thread_count())
+    return True
+
+
 @op("roi_align", "X ROIs RoisLod?", "Out", {**_POOL, "sampling_ratio": -1}, infer=_infer, grad=True, lod="kernel")
 def roi_align(k: Call, x: Array, rois: Array, lengths: Array) -> Array:
     """Out = the mean of samples between pixels in each cell of a grid over each region. On the host."""
     features, boxes = k.dev.download(x), k.dev.download(rois)
+    images = region_images(k, rois, lengths)
     out = np.empty((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
-    for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
+    if _in_c(k, features, images, boxes, out, False):
+        return k.dev.upload(out)
+    for n, (image, box) in enumerate(zip(images, boxes)):
         s = _Samples(k.attrs, box, features.shape[2], features.shape[3], features.dtype)
         out[n] = s.rows @ features[image][s.window] @ s.columns.T
     return k.dev.upload(out)
@@ -161,8 +185,10 @@ def roi_align(k: Call, x: Array, rois: Array, lengths: Array) -> Array:
 @gradient("roi_align", "X ROIs RoisLod Out@GRAD", "X@GRAD")
 def roi_align_grad(k: Call, x: Array, rois: Array, lengths: Array, dout: Array) -> Array:
     boxes, d = k.dev.download(rois), k.dev.download(dout)
-    dx = np.zeros(x.shape, d.dtype)
-    for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
+    images, dx = region_images(k, rois, lengths), np.zeros(x.shape, d.dtype)
+    if _in_c(k, dx, images, boxes, np.require(d, requirements="CW"), True):
+        return k.dev.upload(dx)
+    for n, (image, box) in enumerate(zip(images, boxes)):
         s = _Samples(k.attrs, box, x.shape[2], x.shape[3], d.dtype)
         dx[image][s.window] += s.rows.T @ d[n] @ s.columns
     return k.dev.upload(dx)
