@@ -11,7 +11,8 @@ import pytest
 import fluidio as fluid
 from fluidio.ops import threads
 from fluidio.ops.kernel import Call, NumpyBackend
-from fluidio.ops.vision import detection_match, roi, roi_parts
+from fluidio.ops.vision import detection_match, pool, roi, roi_parts
+from fluidio.program.op_def import find_op
 
 needs_c = pytest.mark.skipif(roi.compiled is None, reason="there was no C compiler when fluidio was installed")
 
@@ -193,3 +194,29 @@ def test_regions_that_do_not_fit_are_refused() -> None:
     for place, value in odd:
         with pytest.raises(ValueError):
             roi.aligned.align(*good[:place], value, *good[place + 1 :])
+
+
+@needs_c
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_windows_with_positions_in_c_are_those_of_numpy(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, (3, 5, 11, 21)).astype(np.float32)  # with equal ones
+    kernel = find_op("max_pool2d_with_index").kernel
+    assert kernel is not None
+    pool.compiled.instructions(bits)
+    for attrs in (
+        {"ksize": [3, 4], "adaptive": True, "strides": [1, 1], "paddings": [0, 0]},
+        {"ksize": [3, 5], "adaptive": False, "strides": [2, 3], "paddings": [1, 2]},
+    ):
+        k = Call(None, {"global_pooling": False, **attrs}, NumpyBackend(), frozenset())
+        for change in (0.0, -np.inf, np.nan):
+            some = x.copy()
+            some[0, 0, :4] += np.float32(change)
+            found = kernel(k, some)
+            with monkeypatch.context() as patch:
+                patch.setattr(pool, "compiled", None)
+                wanted = kernel(k, some)
+            for one, two in zip(found, wanted, strict=True):
+                assert one.dtype == two.dtype
+                np.testing.assert_array_equal(one, two)
+    pool.compiled.instructions(512)

@@ -4,26 +4,55 @@
 
 #include <float.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 typedef struct {
     Py_ssize_t images, channels, height, width, rows, columns;
 } Sizes;
 
-/* `edges` are the first pixel and the one after the last of each row of cells, then of each column. */
-static void largest(const Sizes *s, const float *plane, const int64_t *edges, float *out, int64_t *where) {
+#define LOOPS "_regions.h"
+#include "_sets.h"
+
+static int wide = 128; /* bits of vectors */
+#if defined(__x86_64__)
+#define CALL(name, ...)                                                                                                \
+    (wide == 512 ? name##_512(__VA_ARGS__) : wide == 256 ? name##_256(__VA_ARGS__) : name##_128(__VA_ARGS__))
+#else
+#define CALL(name, ...) name##_128(__VA_ARGS__)
+#endif
+
+/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
+static PyObject *instructions(PyObject *module, PyObject *args) {
+    int bits = 0;
+    if (!PyArg_ParseTuple(args, "i", &bits))
+        return NULL;
+    wide = widest(bits);
+    return PyLong_FromLong(wide);
+}
+
+/* `edges` are the first pixel and the one after the last of each row of cells, then of each column. The first of equal
+   pixels is taken. */
+static void largest(const Sizes *s, const float *plane, const int64_t *edges, float *out, int64_t *where, float *most,
+                    int32_t *row) {
     const int64_t *across = edges + 2 * s->rows;
-    for (Py_ssize_t i = 0; i < s->rows; i++)
+    int64_t left = s->width, right = 0;
+    for (Py_ssize_t j = 0; j < s->columns; j++)
+        if (across[2 * j] < across[2 * j + 1]) {
+            left = across[2 * j] < left ? across[2 * j] : left;
+            right = across[2 * j + 1] > right ? across[2 * j + 1] : right;
+        }
+    for (Py_ssize_t i = 0; i < s->rows; i++) {
+        CALL(tops, plane, s->width, edges[2 * i], edges[2 * i + 1], left, right, most, row);
         for (Py_ssize_t j = 0; j < s->columns; j++, out++, where++) {
             float best = -FLT_MAX;
-            *where = -1;
-            for (int64_t y = edges[2 * i]; y < edges[2 * i + 1]; y++)
-                for (int64_t x = across[2 * j]; x < across[2 * j + 1]; x++)
-                    if (plane[y * s->width + x] > best) {
-                        *where = y * s->width + x;
-                        best = plane[*where];
-                    }
+            int64_t at = -1, line = INT32_MAX;
+            for (int64_t x = across[2 * j]; x < across[2 * j + 1]; x++)
+                if (row[x] >= 0 && (most[x] > best || (most[x] == best && row[x] < line)))
+                    best = most[x], line = row[x], at = line * s->width + x;
+            *where = at;
             *out = edges[2 * i] < edges[2 * i + 1] && across[2 * j] < across[2 * j + 1] ? best : 0;
         }
+    }
 }
 
 static int lies_inside(const Sizes *s, const int64_t *image, const int64_t *edges, Py_ssize_t begin, Py_ssize_t end) {
@@ -47,25 +76,30 @@ static PyObject *pool(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*y*y*w*w*(nnnnnn)nn", &x, &image, &edges, &out, &where, &s.images, &s.channels,
                           &s.height, &s.width, &s.rows, &s.columns, &begin, &end))
         return NULL;
-    Py_ssize_t regions = image.len / 8, cells = s.rows * s.columns, most = (Py_ssize_t)1 << 20;
-    int ok = s.images >= 0 && s.channels > 0 && s.height > 0 && s.width > 0 && s.rows > 0 && s.columns > 0 &&
-             s.rows < most && s.columns < most && begin >= 0 && begin <= end && end <= regions &&
+    Py_ssize_t regions = image.len / 8, cells = s.rows * s.columns, many = (Py_ssize_t)1 << 20;
+    int ok = s.images >= 0 && s.channels > 0 && s.height > 0 && s.height < INT32_MAX && s.width > 0 && s.rows > 0 &&
+             s.columns > 0 && s.rows < many && s.columns < many && begin >= 0 && begin <= end && end <= regions &&
              edges.len == regions * 16 * (s.rows + s.columns) && out.len == 4 * regions * s.channels * cells &&
              where.len == 2 * out.len && x.len == 4 * s.images * s.channels * s.height * s.width &&
              lies_inside(&s, image.buf, edges.buf, begin, end);
-    if (ok) {
+    float *most = ok ? malloc(8 * (size_t)s.width) : NULL;
+    if (most != NULL) {
         Py_BEGIN_ALLOW_THREADS
         for (Py_ssize_t n = begin; n < end; n++)
             for (Py_ssize_t c = 0; c < s.channels; c++) {
                 Py_ssize_t plane = ((const int64_t *)image.buf)[n] * s.channels + c, at = (n * s.channels + c) * cells;
                 largest(&s, (const float *)x.buf + plane * s.height * s.width,
                         (const int64_t *)edges.buf + n * 2 * (s.rows + s.columns), (float *)out.buf + at,
-                        (int64_t *)where.buf + at);
+                        (int64_t *)where.buf + at, most, (int32_t *)(most + s.width));
             }
         Py_END_ALLOW_THREADS
     }
     PyBuffer_Release(&x), PyBuffer_Release(&image), PyBuffer_Release(&edges);
     PyBuffer_Release(&out), PyBuffer_Release(&where);
+    int memory = most != NULL;
+    free(most);
+    if (ok && !memory)
+        return PyErr_NoMemory();
     if (!ok) {
         PyErr_SetString(PyExc_ValueError, "the sizes of regions do not fit the arrays");
         return NULL;
@@ -131,7 +165,11 @@ static PyObject *means(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"pool", pool, METH_VARARGS, NULL}, {"means", means, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+    {"instructions", instructions, METH_VARARGS, NULL},
+    {"pool", pool, METH_VARARGS, NULL},
+    {"means", means, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 

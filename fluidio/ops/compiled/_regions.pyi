@@ -2,6 +2,7 @@
 
 from typing_extensions import Buffer
 
+def instructions(bits: int, /) -> int: ...
 def pool(
     x: Buffer,
     image: Buffer,

@@ -22,7 +22,7 @@ def sampling_id(k: Call, x: Array) -> Array:
     """Out = a random column for each row, drawn with the row's probabilities."""
     seed = k.attrs["seed"] or random_engine.os_seed()
     numbers = random_engine.uniform(seed, [x.shape[0]], k.attrs["min"], k.attrs["max"], x.dtype)
-    left = numbers[:, None] - np.cumsum(k.dev.download(x), axis=1)
-    below = left < 0
-    columns = np.where(below.any(axis=1), below.argmax(axis=1), x.shape[1] - 1)
+    below = np.cumsum(k.dev.download(x), axis=1) > numbers[:, None]
+    columns = below.argmax(axis=1)
+    columns[~below[np.arange(len(below)), columns]] = x.shape[1] - 1
     return k.dev.upload(columns.astype(np.int64))

@@ -264,11 +264,12 @@ def sequence_enumerate(k: Call, x: Array) -> Array:
     """Out = the win_size ids from each position on, with pad_value after the end of the sequence."""
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = k.lod("X")
-    ends = np.repeat(offsets[1:], np.diff(offsets))
-    rows = np.arange(x.shape[0])[:, None] + np.arange(k.attrs["win_size"])
-    inside = rows < ends[:, None]
-    picked = x.reshape(-1)[k.dev.upload(np.where(inside, rows, 0))]
-    return k.xp.where(k.dev.upload(inside), picked, x.dtype.type(k.attrs["pad_value"]))
+    count, size, pad = x.shape[0], k.attrs["win_size"], x.dtype.type(k.attrs["pad_value"])
+    flat, out = x.reshape(-1), k.xp.full((count, size), pad, x.dtype)
+    left = k.dev.upload(np.repeat(offsets[1:], offsets[1:] - offsets[:-1]) - np.arange(count))  # rows up to the end
+    for step in range(min(size, count)):
+        out[: count - step, step] = k.xp.where(left[: count - step] > step, flat[step:], pad)
+    return out
 
 
 @op("sequence_erase", "X", "Out", {"tokens": []}, infer=_infer_rows, grad=False, lod="kernel")
@@ -276,7 +277,9 @@ def sequence_erase(k: Call, x: Array) -> Array:
     """Out = X without the rows that hold one of the tokens."""
     lod = sequences(k, "X")
     ids = np.asarray(k.dev.download(x)).reshape(-1)
-    kept = ~np.isin(ids, k.attrs["tokens"])
+    kept = np.ones(ids.size, bool)
+    for token in k.attrs["tokens"]:
+        kept &= ids != token
     counts = from_lengths(kept)
     k.out_lods["Out"] = (*lod[:-1], counts[lod[-1]])
     return k.dev.upload(ids[kept].reshape(-1, 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.distributed.table import Table
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
@@ -56,7 +58,7 @@ def _register(name: str, ids_end_in_one: bool) -> None:
             if k.dev.is_gpu:
                 out *= (rows != padding)[:, None]  # CuPy waits for mask assignments
             else:
-                out[rows == padding] = 0
+                out[np.flatnonzero(rows == padding)] = 0
         shape = ids.shape[:-1] if ids_end_in_one else ids.shape
         return out.reshape(*shape, w.shape[1])
 
@@ -73,13 +75,10 @@ def _register(name: str, ids_end_in_one: bool) -> None:
         if k.attrs["is_sparse"]:
             # Fluid: the sparse gradient includes the padding row.
             return SelectedRows(rows.copy(), w.shape[0], values)
-        if padding != -1 and k.dev.is_gpu:
-            values = values * (rows != padding)[:, None]
-        elif padding != -1:
-            kept = rows != padding
-            rows, values = rows[kept], values[kept]
         dw = k.xp.zeros_like(w)
         k.dev.scatter_add(dw, rows, values)
+        if padding != -1:
+            dw[padding] = 0
         return dw
 
 

@@ -18,6 +18,8 @@ from fluidio.tensor.array import Array
 compiled: Any
 try:
     from fluidio.ops.compiled import _regions as compiled
+
+    compiled.instructions(512)
 except ImportError:
     compiled = None
 
