@@ -188,7 +188,7 @@ def roi_align(k: Call, x: Array, rois: Array, lengths: Array) -> Array:
 def roi_align_grad(k: Call, x: Array, rois: Array, lengths: Array, dout: Array) -> Array:
     boxes, d = k.dev.download(rois), k.dev.download(dout)
     images, dx = region_images(k, rois, lengths), np.zeros(x.shape, d.dtype)
-    if _in_c(k, dx, images, boxes, np.require(d, requirements="CW"), True):
+    if _in_c(k, dx, images, boxes, np.require(d, requirements=["C", "W"]), True):
         return k.dev.upload(dx)
     for n, (image, box) in enumerate(zip(images, boxes)):
         s = _Samples(k.attrs, box, x.shape[2], x.shape[3], d.dtype)
