@@ -50,6 +50,7 @@ _THRESHOLDS = {
     "executor.passes.chains": {"_LARGE": 1},
     "executor.passes.in_place": {"_LARGE": 1},
     "ops.compiled.channels": {"_WORTH_A_THREAD": 1, "_WORTH_A_THREAD_TO_NORMALISE": 1},
+    "ops.compiled.curves": {"_WORTH_A_THREAD": 1},
     "ops.compiled.elements": {"LARGE": 1, "_COLUMNS": 1, "_WORTH_A_THREAD": 1},
     "ops.compiled.layer_norm": {"_WORTH_A_THREAD": 1},
     "ops.compiled.products": {
@@ -60,12 +61,16 @@ _THRESHOLDS = {
         "_SMALL": 0,
         "_WORTH_A_THREAD": 1,
     },
+    "ops.compiled.segments": {"_WORTH_A_THREAD": 1},
     "ops.compiled.softmax": {"_LARGE": 1, "_NARROW": 1, "_WORTH_A_THREAD": 1},
+    "ops.compiled.turned": {"_LARGE": 1, "_WORTH_A_THREAD": 1},
     "ops.compiled.updates": {"_ROWS_WORTH_A_THREAD": 1, "_WORTH_A_THREAD": 1},
     "ops.random.dropout": {"_WORTH_A_THREAD": 1},
     "ops.reductions": {"_WORTH_A_THREAD": 1},
     "ops.row_blocks": {"_BLOCK": 16, "_WORTH_A_SHARE": 1, "_WORTH_A_THREAD": 1},
     "ops.vision.fast_conv": {"_WORTH_A_COPY": 1, "_WORTH_A_THREAD": 1},
+    "ops.vision.pool": {"_WORTH_A_THREAD": 1},
+    "ops.vision.roi": {"_WORTH_A_THREAD": 1},
 }
 
 
@@ -83,9 +88,10 @@ def prepare(setting: str) -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = value if name == "threads" else "1"
     if name == "compiled":
         for module, found in list(sys.modules.items()):
-            file = getattr(getattr(found, "compiled", None), "__file__", None) or ""
-            if module.startswith("fluidio.") and not file.endswith(".py"):
-                vars(found)["compiled"] = None
+            for part in ("compiled", "others", "aligned"):
+                file = getattr(getattr(found, part, None), "__file__", None) or ".py"
+                if module.startswith("fluidio.") and not file.endswith(".py"):
+                    vars(found)[part] = None
 
 
 def side(setting: str) -> Side:
