@@ -77,7 +77,8 @@ def test_other_arrays_are_left_to_numpy() -> None:
     assert segments.fits(x, offsets)
     for other in (x.astype(np.float64), x.T, x[:, :1], x[:3], x[:, :0]):
         assert not segments.fits(other, offsets)
-    assert not segments.fits(x, offsets.astype(np.int32))
+    short: Any = offsets.astype(np.int32)
+    assert not segments.fits(x, short)
 
 
 def test_sizes_that_do_not_fit_are_refused() -> None:

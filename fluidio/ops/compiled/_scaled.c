@@ -88,30 +88,7 @@ DEFINE(256, __attribute__((target("avx2"))))
 #endif
 DEFINE(128, )
 
-static int wide = 0; /* 0, 1, 2: vectors of 128, 256, 512 bits */
-#if defined(__x86_64__)
-#define CALL(name, ...)                                                                                                \
-    (wide == 2 ? name##_512(__VA_ARGS__) : wide == 1 ? name##_256(__VA_ARGS__) : name##_128(__VA_ARGS__))
-#else
-#define CALL(name, ...) name##_128(__VA_ARGS__)
-#endif
-
-/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
-static PyObject *instructions(PyObject *module, PyObject *args) {
-    int bits = 0;
-    if (!PyArg_ParseTuple(args, "i", &bits))
-        return NULL;
-    wide = 0;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (bits >= 256 && __builtin_cpu_supports("avx2"))
-        wide = 1;
-    if (wide && bits >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        wide = 2;
-#endif
-    return PyLong_FromLong(128L << wide);
-}
+#include "_wide.h"
 
 /* What threads share: parameter, gradient and accumulators, and the numbers of the update. */
 typedef struct {

@@ -13,23 +13,7 @@
 
 #define LOOPS "_segments.h"
 #include "_sets.h"
-
-static int wide = 128; /* bits of vectors */
-#if defined(__x86_64__)
-#define CALL(name, ...)                                                                                                \
-    (wide == 512 ? name##_512(__VA_ARGS__) : wide == 256 ? name##_256(__VA_ARGS__) : name##_128(__VA_ARGS__))
-#else
-#define CALL(name, ...) name##_128(__VA_ARGS__)
-#endif
-
-/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
-static PyObject *instructions(PyObject *module, PyObject *args) {
-    int bits = 0;
-    if (!PyArg_ParseTuple(args, "i", &bits))
-        return NULL;
-    wide = widest(bits);
-    return PyLong_FromLong(wide);
-}
+#include "_wide.h"
 
 /* What threads share: rows, where sequences begin, a row for each sequence, and what the function needs beside them. */
 typedef struct {

@@ -129,7 +129,8 @@ class _Columns:
     def _samples(self) -> tuple[_Samples, Array, Array]:
         x, offset, mask = self.arrays
         samples, flat = _Samples(self.k, x, offset, mask, self.kernel), _by_group(x, self.k.attrs["deformable_groups"])
-        return samples, flat, sum(_read(flat, index) * share[:, :, None] for index, share, _, _ in samples.corners())
+        values: Any = sum(_read(flat, index) * share[:, :, None] for index, share, _, _ in samples.corners())
+        return samples, flat, values
 
     def values(self) -> Array:
         """Return the columns."""
